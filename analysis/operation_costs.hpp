@@ -1,0 +1,66 @@
+// What one operation of a layer costs for the whole wave, and how large its messages are.
+// Re-derived here from DESIGN.md 4 and 6 and from 001's byte counts, on purpose without
+// models/decode's own table of work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "analysis/parameters.hpp"
+
+namespace qfs {
+
+struct AnalyticCost {
+  std::int64_t launches = 0;
+  Bytes bytes;  // of the memory stream: weights, swept KV and, in full accounting, activations
+  Macs macs;
+  Exps exps;
+
+  AnalyticCost& operator+=(const AnalyticCost& other);
+  friend AnalyticCost operator*(std::int64_t times, const AnalyticCost& cost);
+};
+
+/// Every launch of the operation, before its memory stream and its arithmetic start.
+Seconds launch_time(const AnalyticCost& cost, const AnalyticDevice& device);
+/// The slower of the two kinds of arithmetic, which run beside the memory stream.
+Seconds arithmetic_time(const AnalyticCost& cost, const AnalyticDevice& device);
+/// The operation with the memory to itself: launches + max(memory, MACs, exponentials);
+/// DESIGN.md 6.
+Seconds time_alone(const AnalyticCost& cost, const AnalyticDevice& device);
+
+/// Holds a reference: the parameters must outlive it.
+class AnalyticCosts {
+ public:
+  explicit AnalyticCosts(const AnalyticParameters& parameters) : parameters_(parameters) {}
+
+  [[nodiscard]] AnalyticCost q() const;
+  [[nodiscard]] AnalyticCost kv() const;   // Wk and Wv of one input, one launch
+  [[nodiscard]] AnalyticCost qkv() const;  // the fused product of append_first
+  [[nodiscard]] AnalyticCost sweep(std::size_t positions) const;
+  [[nodiscard]] AnalyticCost o() const;  // with the merge, which costs nothing of its own
+  [[nodiscard]] AnalyticCost ffn() const;
+  [[nodiscard]] AnalyticCost lm_head() const;
+  [[nodiscard]] Bytes append() const;  // written into the cache's memory
+
+  [[nodiscard]] Bytes q_message() const;
+  [[nodiscard]] Bytes kv_message() const;
+  [[nodiscard]] Bytes partial_message() const;  // (o, lse), lse in fp32
+
+  /// Positions that a token (from 0) sweeps; append_first includes its own.
+  [[nodiscard]] std::size_t swept_positions(std::size_t token) const;
+  /// append_first fuses the projections that read the same stream point; early_q reads two points.
+  [[nodiscard]] bool fused_qkv() const;
+  /// One layer's operations on the device that holds the static weights: everything but sweep and
+  /// append.
+  [[nodiscard]] AnalyticCost static_layer() const;
+
+ private:
+  [[nodiscard]] Bytes residual() const;
+  [[nodiscard]] Bytes attention() const;
+  [[nodiscard]] AnalyticCost product(std::size_t in, std::size_t out) const;
+  [[nodiscard]] AnalyticCost with_activations(AnalyticCost cost, Bytes activations) const;
+
+  const AnalyticParameters& parameters_;
+};
+
+}  // namespace qfs

@@ -1,0 +1,40 @@
+// What the closed forms are told: the workload and the few numbers that describe the hardware.
+// Plain values, shared with no simulator code, so that the two answers to one question stay
+// independent.
+#pragma once
+
+#include <cstddef>
+
+#include "base/units.hpp"
+#include "decode/accounting.hpp"
+#include "decode/block_order.hpp"
+#include "decode/formats.hpp"
+#include "decode/model_shape.hpp"
+
+namespace qfs {
+
+struct AnalyticDevice {
+  BytesPerSecond bandwidth{unlimited};  // of its memory, shared fairly by the streams in flight
+  MacsPerSecond mac_rate{unlimited};
+  ExpsPerSecond exp_rate{unlimited};
+  Seconds launch_overhead{0};
+};
+
+struct AnalyticParameters {
+  ModelShape shape;
+  BlockOrder block = BlockOrder::early_q;
+  CurrentToken current_token = CurrentToken::merge;
+  Accounting accounting = Accounting::full;
+  Formats formats;
+  std::size_t batch = 1;    // requests of the one wave, with equal contexts
+  std::size_t context = 0;  // cached positions before the first token
+  std::size_t tokens = 1;
+  bool lm_head = false;    // each token ends with the LM head
+  AnalyticDevice compute;  // static weights; colocated: everything
+  AnalyticDevice cache;    // KV; colocated: not used
+  Seconds link_latency{0};
+  BytesPerSecond link_bandwidth{unlimited};  // of each direction
+  Seconds link_message_overhead{0};          // keeps the port busy, before the bytes
+};
+
+}  // namespace qfs

@@ -1,0 +1,196 @@
+#include "decode/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "decode/reference_decoder.hpp"
+
+namespace qfs {
+namespace {
+
+// Per operation the only error left is fp32 arithmetic: about 1e-6 relative, growing slowly with the length of a sum.
+// One part in a thousand in any input moves every output by about that much.
+constexpr double operation_tolerance = 2e-5;
+constexpr double append_tolerance = 0;  // a copy, rounded in a known way
+
+// End to end the number formats add up; this bound only catches what is not rounding. bf16 keeps 8 bits: 2^-9 per
+// rounding at most, some of it in every layer.
+constexpr double end_to_end_fp32_tolerance = 1e-4;
+constexpr double end_to_end_bf16_tolerance = 5e-2;
+
+double tolerance_of(OpKind kind) {
+  return kind == OpKind::append ? append_tolerance : operation_tolerance;
+}
+
+double end_to_end_tolerance(const Formats& formats) {
+  const bool exact = formats.kv == Format::fp32 && formats.wire == Format::fp32 &&
+                     formats.residual_wire == Format::fp32;
+  return exact ? end_to_end_fp32_tolerance : end_to_end_bf16_tolerance;
+}
+
+bool needs_history(OpKind kind) { return kind == OpKind::sweep || kind == OpKind::append; }
+
+/// Collects what the checks find.
+class Checker {
+ public:
+  Checker(const Graph& graph, const Inputs& inputs, const NumericLog& log, const Crosses& crosses,
+          const std::function<void()>& progress)
+      : graph_(graph),
+        inputs_(inputs),
+        log_(log),
+        recomputation_(graph, inputs, log, crosses),
+        progress_(progress) {}
+
+  /// 1. Operations that depend on their arguments alone.
+  void check_plain_operations() {
+    for (const Operation& operation : graph_.operations) {
+      if (!needs_history(operation.kind)) {
+        note(operation, recomputation_.error_of(operation));
+      }
+    }
+  }
+
+  /// 2. Sweeps and appends, a request and layer at a time: their cache is rebuilt from every k, v ever made for it.
+  void check_caches() {
+    std::map<std::pair<RequestId, LayerId>, std::vector<const Operation*>> by_cache;
+    for (const Operation& operation : graph_.operations) {
+      if (needs_history(operation.kind)) {
+        by_cache[{operation.request, operation.layer}].push_back(&operation);
+      }
+    }
+    for (const auto& [cache, operations] : by_cache) {
+      check_cache(inputs_.cache(cache.first, cache.second), operations);
+    }
+  }
+
+  /// 3. The reference decoder, fed with the tokens that the simulation chose.
+  void check_end_to_end(BlockOrder block) {
+    report_.end_to_end_tolerance = end_to_end_tolerance(inputs_.config().formats);
+    for (RequestId request{0}; request.value() < inputs_.config().contexts.size(); ++request) {
+      ReferenceDecoder decoder(inputs_, block, request);
+      for (StepId step{0}; step.value() < inputs_.config().tokens; ++step) {
+        check_step(decoder, request, step);
+      }
+    }
+  }
+
+  NumericReport finish() {
+    for (const auto& [kind, errors] : kinds_) {
+      report_.kinds.push_back(errors);
+    }
+    for (const auto& [id, error] : failed_) {
+      report_.failures.push_back(error);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void note(const Operation& operation, double error) {
+    const OperationError entry{operation.kind, operation.layer, operation.step, operation.request,
+                               error};
+    KindErrors& kind = kinds_[operation.kind];
+    kind.kind = operation.kind;
+    kind.tolerance = tolerance_of(operation.kind);
+    if (kind.operations == 0 || error > kind.worst.relative_error) {
+      kind.worst = entry;
+    }
+    ++kind.operations;
+    if (!(error <= kind.tolerance)) {
+      failed_.emplace(operation.id, entry);
+    }
+    advance();
+  }
+
+  void advance() const {
+    if (progress_) {
+      progress_();
+    }
+  }
+
+  void check_cache(KvCache history, const std::vector<const Operation*>& operations) {
+    for (const Operation* operation : operations) {
+      if (operation->kind == OpKind::append) {
+        note(*operation, recomputation_.append_error(*operation));
+        history.append(narrowed(*operation, 0), narrowed(*operation, 1));
+      }
+    }
+    for (const Operation* operation : operations) {
+      if (operation->kind == OpKind::sweep) {
+        note(*operation, recomputation_.sweep_error(*operation, history));
+        note_sensitivity(*operation, history);
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<float> narrowed(const Operation& append, std::size_t index) const {
+    const std::vector<double> values = recomputation_.argument(append, index);
+    return {values.begin(), values.end()};
+  }
+
+  void note_sensitivity(const Operation& sweep, const KvCache& history) {
+    if (sweep.positions < 2) {
+      return;
+    }
+    Sensitivity& sensitivity = report_.sensitivity;
+    const double newest =
+        recomputation_.omission_effect(sweep, history, sweep.positions - 1);
+    const double oldest = recomputation_.omission_effect(sweep, history, 0);
+    const bool first = sensitivity.sweeps == 0;
+    sensitivity.newest = first ? newest : std::min(sensitivity.newest, newest);
+    sensitivity.oldest = first ? oldest : std::min(sensitivity.oldest, oldest);
+    ++sensitivity.sweeps;
+  }
+
+  void check_step(ReferenceDecoder& decoder, RequestId request, StepId step) {
+    const OpId input = find(request, step, [](OpKind kind) { return kind == OpKind::embed; });
+    const OpId output = find(request, step, [](OpKind kind) {
+      return kind == OpKind::o || kind == OpKind::ffn;
+    });
+    const std::vector<float>& x = log_.of(input);
+    const std::vector<double> want = decoder.step({x.begin(), x.end()});
+    EndToEndError error{step, request, relative_error(log_.of(output), want), true};
+    if (inputs_.config().lm_head) {
+      const OpId head = find(request, step, [](OpKind kind) { return kind == OpKind::lm_head; });
+      const std::vector<double> logits = decoder.logits(want);
+      const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+      error.same_token = static_cast<std::ptrdiff_t>(log_.of(head).at(0)) == best;
+    }
+    report_.end_to_end.push_back(error);
+    advance();
+  }
+
+  /// The last operation of a request's step whose kind qualifies.
+  template <class Qualifies>
+  [[nodiscard]] OpId find(RequestId request, StepId step, Qualifies qualifies) const {
+    const auto& operations = graph_.operations;
+    const auto found = std::find_if(operations.rbegin(), operations.rend(), [&](const auto& op) {
+      return op.request == request && op.step == step && qualifies(op.kind);
+    });
+    return found->id;
+  }
+
+  const Graph& graph_;
+  const Inputs& inputs_;
+  const NumericLog& log_;
+  Recomputation recomputation_;
+  const std::function<void()>& progress_;
+  NumericReport report_;
+  std::map<OpKind, KindErrors> kinds_;
+  std::map<OpId, OperationError> failed_;
+};
+
+}  // namespace
+
+NumericReport check_numerics(const Graph& graph, const Inputs& inputs, const NumericLog& log,
+                             BlockOrder block, const Crosses& crosses,
+                             const std::function<void()>& progress) {
+  Checker checker(graph, inputs, log, crosses, progress);
+  checker.check_plain_operations();
+  checker.check_caches();
+  checker.check_end_to_end(block);
+  return checker.finish();
+}
+
+}  // namespace qfs

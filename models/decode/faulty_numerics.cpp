@@ -1,0 +1,77 @@
+#include "decode/faulty_numerics.hpp"
+
+#include <algorithm>
+
+namespace qfs {
+namespace {
+
+constexpr float altered_gain = 1.001F;
+
+}  // namespace
+
+bool FaultyNumerics::strikes(FaultKind kind, const Operation& operation) const {
+  return fault_.kind == kind && fault_.layer == operation.layer && fault_.step == operation.step;
+}
+
+Outputs FaultyNumerics::compute(Members members) {
+  const Operation& first = *members.front();
+  if (strikes(FaultKind::swap_kv, first) && first.kind == OpKind::append) {
+    return append_swapped(members);
+  }
+  const bool short_sweep =
+      strikes(FaultKind::skip_position, first) && first.kind == OpKind::sweep;
+  const bool wrong_weights =
+      strikes(FaultKind::wrong_weights, first) && first.kind == fault_.operation;
+  return short_sweep || wrong_weights ? compute_altered(members)
+                                      : DeviceNumerics::compute(members);
+}
+
+/// The kernel is given the right inputs but told to do something else. `inputs` name the producers, so the arguments
+/// stay those of the true operation.
+Outputs FaultyNumerics::compute_altered(Members members) {
+  std::vector<Operation> altered;
+  for (const Operation* operation : members) {
+    altered.push_back(*operation);
+    if (fault_.kind == FaultKind::skip_position) {
+      altered.back().positions -= std::min<std::size_t>(1, operation->positions);
+    } else {
+      const std::size_t layers = shape().layers;
+      altered.back().layer = LayerId((operation->layer.value() + layers - 1) % layers);
+    }
+  }
+  std::vector<const Operation*> pointers;
+  for (const Operation& operation : altered) {
+    pointers.push_back(&operation);
+  }
+  return DeviceNumerics::compute(pointers);
+}
+
+/// Only the cache gets them swapped: other readers of the buffers do not notice.
+Outputs FaultyNumerics::append_swapped(Members members) {
+  const auto swap_buffers = [&] {
+    for (const Operation* operation : members) {
+      const std::span<float> k = argument(*operation, 0);
+      std::swap_ranges(k.begin(), k.end(), argument(*operation, 1).begin());
+    }
+  };
+  swap_buffers();
+  Outputs outputs = DeviceNumerics::compute(members);
+  swap_buffers();
+  return outputs;
+}
+
+std::span<const std::byte> FaultyNumerics::receive(const Operation& producer,
+                                                   std::span<const ValueKind> values,
+                                                   std::span<const std::byte> payload) {
+  const std::span<const std::byte> rest = DeviceNumerics::receive(producer, values, payload);
+  const bool query = std::find(values.begin(), values.end(), ValueKind::q) != values.end();
+  if (query && strikes(FaultKind::alter_in_flight, producer)) {
+    const Slice q = slice_of(shape(), producer.kind, ValueKind::q);
+    for (float& value : std::span(buffer(producer)).subspan(q.offset, q.count)) {
+      value *= altered_gain;
+    }
+  }
+  return rest;
+}
+
+}  // namespace qfs

@@ -1,0 +1,103 @@
+#include "decode/layer_graph.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace qfs {
+namespace {
+
+bool same(StreamPoint a, StreamPoint b) { return a.writer == b.writer; }
+
+StreamPoint standard(LayerBuilder& layer, StreamPoint x) {
+  const StreamPoint y = layer.output(layer.attention({.q = x, .k = x, .v = x}), x);
+  return layer.feed_forward(y);
+}
+
+StreamPoint swapped(LayerBuilder& layer, StreamPoint x) {
+  const StreamPoint z = layer.feed_forward(x);
+  return layer.output(layer.attention({.q = z, .k = z, .v = z}), z);
+}
+
+StreamPoint early_q(LayerBuilder& layer, StreamPoint x) {
+  const StreamPoint z = layer.feed_forward(x);
+  return layer.output(layer.attention({.q = x, .k = z, .v = z}), z);
+}
+
+}  // namespace
+
+StreamPoint add_layer(BlockOrder block, LayerBuilder& layer, StreamPoint x) {
+  switch (block) {
+    case BlockOrder::standard:
+      return standard(layer, x);
+    case BlockOrder::swapped:
+      return swapped(layer, x);
+    case BlockOrder::early_q:
+      return early_q(layer, x);
+  }
+  throw std::logic_error("add_layer: block order without a layer");
+}
+
+LayerBuilder::LayerBuilder(Graph& graph, CurrentToken current_token, const Operation& origin,
+                           std::vector<Edge> landed)
+    : graph_(graph), current_token_(current_token), origin_(origin), landed_(std::move(landed)) {}
+
+OpId LayerBuilder::add(OpKind kind, std::vector<Edge> inputs) {
+  Operation operation = origin_;
+  operation.id = OpId(graph_.operations.size());
+  operation.kind = kind;
+  operation.positions = 0;
+  operation.inputs = std::move(inputs);
+  graph_.operations.push_back(std::move(operation));
+  return graph_.operations.back().id;
+}
+
+OpId LayerBuilder::project(OpKind kind, StreamPoint x) {
+  return add(kind, {{x.writer, ValueKind::residual}});
+}
+
+// Projections of one input are one product, unless the query must go ahead alone so that the sweep can start.
+LayerBuilder::Projections LayerBuilder::project_all(const ReadPoints& read) {
+  const bool kv_together = same(read.k, read.v);
+  if (current_token_ == CurrentToken::append_first && kv_together && same(read.q, read.k)) {
+    const OpId qkv = project(OpKind::qkv, read.q);
+    return {qkv, qkv, qkv};
+  }
+  const OpId q = project(OpKind::q, read.q);
+  if (kv_together) {
+    const OpId kv = project(OpKind::kv, read.k);
+    return {q, kv, kv};
+  }
+  const OpId k = project(OpKind::k, read.k);
+  return {q, k, project(OpKind::v, read.v)};
+}
+
+Edge LayerBuilder::attention(const ReadPoints& read) {
+  const Projections made = project_all(read);
+  const Edge q{made.q, ValueKind::q};
+  const Edge k{made.k, ValueKind::k};
+  const Edge v{made.v, ValueKind::v};
+  append_ = add(OpKind::append, {k, v});
+
+  const bool append_first = current_token_ == CurrentToken::append_first;
+  std::vector<Edge> sweep_inputs{q};
+  if (append_first) {
+    sweep_inputs.push_back({append_, ValueKind::order});
+  }
+  sweep_inputs.insert(sweep_inputs.end(), landed_.begin(), landed_.end());
+  const OpId sweep = add(OpKind::sweep, std::move(sweep_inputs));
+  graph_[sweep].positions = origin_.position + (append_first ? 1 : 0);
+
+  const Edge partial{sweep, ValueKind::partial};
+  if (append_first) {
+    return partial;
+  }
+  return {add(OpKind::merge, {q, k, v, partial}), ValueKind::attention};
+}
+
+StreamPoint LayerBuilder::output(const Edge& attention, StreamPoint x) {
+  return {add(OpKind::o, {attention, {x.writer, ValueKind::residual}})};
+}
+
+StreamPoint LayerBuilder::feed_forward(StreamPoint x) { return {project(OpKind::ffn, x)}; }
+
+}  // namespace qfs

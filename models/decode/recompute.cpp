@@ -1,0 +1,262 @@
+#include "decode/recompute.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/activation.hpp"
+#include "kernels/attention.hpp"
+#include "kernels/linear.hpp"
+#include "kernels/norm.hpp"
+#include "kernels/rotary.hpp"
+
+namespace qfs {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+std::vector<double> product(const Matrix& w, const std::vector<double>& x) {
+  std::vector<double> y(w.rows);
+  linear_reference(w, x, y);
+  return y;
+}
+
+void add_to(std::vector<double>& sum, const std::vector<double>& term) {
+  std::transform(sum.begin(), sum.end(), term.begin(), sum.begin(), std::plus<>());
+}
+
+std::vector<double> widened(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+/// Log-sum-exps are compared absolutely below 1 and relatively above; an empty state must be exactly -infinity.
+double lse_error(double got, double want) {
+  if (std::isinf(want)) {
+    return got == want ? 0 : infinite;
+  }
+  const double difference = std::abs(got - want) / std::max(1.0, std::abs(want));
+  return std::isfinite(difference) ? difference : infinite;
+}
+
+}  // namespace
+
+double relative_error(std::span<const float> got, std::span<const double> want) {
+  if (got.size() != want.size()) {
+    return infinite;
+  }
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    difference += (got[i] - want[i]) * (got[i] - want[i]);
+    norm += want[i] * want[i];
+  }
+  if (difference == 0) {
+    return 0;
+  }
+  const double ratio = std::sqrt(difference / norm);
+  return std::isfinite(ratio) ? ratio : infinite;
+}
+
+Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
+                             Crosses crosses)
+    : graph_(graph), inputs_(inputs), log_(log), crosses_(std::move(crosses)) {}
+
+std::vector<double> Recomputation::argument(const Operation& operation, std::size_t index) const {
+  const Edge& edge = operation.inputs[index];
+  const Operation& producer = graph_[edge.from];
+  std::vector<float> output = log_.of(edge.from);
+  if (output.empty()) {
+    throw std::logic_error("Recomputation: a producer was never executed");
+  }
+  if (crosses_(producer, operation)) {
+    std::vector<std::byte> payload;
+    encode_value(shape(), inputs_.config().formats, producer.kind, edge.value, output, payload);
+    decode_value(shape(), inputs_.config().formats, producer.kind, edge.value, payload, output);
+  }
+  const Slice slice = slice_of(shape(), producer.kind, edge.value);
+  return widened(std::span(output).subspan(slice.offset, slice.count));
+}
+
+double Recomputation::error_of(const Operation& operation) const {
+  if (operation.kind == OpKind::lm_head) {
+    return lm_head_error(operation);
+  }
+  return relative_error(log_.of(operation.id), expected(operation));
+}
+
+Recomputation::Vector Recomputation::expected(const Operation& operation) const {
+  switch (operation.kind) {
+    case OpKind::embed:
+      return embed(operation);
+    case OpKind::merge:
+      return merge(operation);
+    case OpKind::o:
+      return output(operation);
+    case OpKind::ffn:
+      return feed_forward(operation);
+    case OpKind::q:
+    case OpKind::k:
+    case OpKind::v:
+    case OpKind::kv:
+    case OpKind::qkv:
+      return project(operation);
+    case OpKind::append:
+    case OpKind::sweep:
+    case OpKind::lm_head:
+      break;
+  }
+  throw std::logic_error("Recomputation::expected: the operation has a check of its own");
+}
+
+Recomputation::Vector Recomputation::embed(const Operation& operation) const {
+  if (!inputs_.config().lm_head) {
+    return widened(inputs_.seeded_input(operation.request, operation.step));
+  }
+  const std::size_t token = operation.inputs.empty()
+                                ? inputs_.first_token(operation.request)
+                                : static_cast<std::size_t>(argument(operation, 0)[0]);
+  const std::span<const Bf16> row = inputs_.weights().embedding.view().row(token);
+  Vector x(row.size());
+  std::transform(row.begin(), row.end(), x.begin(), [](Bf16 value) { return to_float(value); });
+  return x;
+}
+
+Recomputation::Vector Recomputation::normed(Vector x, const std::vector<Bf16>& gain) const {
+  Vector y(x.size());
+  rms_norm_reference(x, gain, shape().norm_epsilon, y);
+  return y;
+}
+
+void Recomputation::add_heads(const Operation& operation, const WeightMatrix& w,
+                              const std::vector<Bf16>& gain, const Vector& x,
+                              Vector& output) const {
+  Vector heads = product(w.view(), x);
+  if (shape().qk_norm) {
+    head_norm_reference(heads, gain, shape().norm_epsilon);
+  }
+  rotary_reference(heads, shape().head_dim, operation.position, shape().rope_theta);
+  output.insert(output.end(), heads.begin(), heads.end());
+}
+
+Recomputation::Vector Recomputation::project(const Operation& operation) const {
+  const OpKind kind = operation.kind;
+  const LayerWeights& w = weights(operation);
+  const Vector x = normed(argument(operation, 0), w.attention_norm);
+  Vector output;
+  if (kind == OpKind::q || kind == OpKind::qkv) {
+    add_heads(operation, w.q, w.q_norm, x, output);
+  }
+  if (kind == OpKind::k || kind == OpKind::kv || kind == OpKind::qkv) {
+    add_heads(operation, w.k, w.k_norm, x, output);
+  }
+  if (kind == OpKind::v || kind == OpKind::kv || kind == OpKind::qkv) {
+    const Vector v = product(w.v.view(), x);
+    output.insert(output.end(), v.begin(), v.end());
+  }
+  return output;
+}
+
+Recomputation::Vector Recomputation::merge(const Operation& operation) const {
+  Vector o = argument(operation, 3);
+  const auto heads_end = o.begin() + static_cast<std::ptrdiff_t>(shape().q_width());
+  Vector lse(heads_end, o.end());
+  o.erase(heads_end, o.end());
+  fold_reference(argument(operation, 0), argument(operation, 1), argument(operation, 2),
+                 shape().head_dim, o, lse);
+  return o;
+}
+
+Recomputation::Vector Recomputation::output(const Operation& operation) const {
+  Vector attention = argument(operation, 0);
+  attention.resize(shape().q_width());  // of a partial, without lse
+  Vector y = product(weights(operation).o.view(), attention);
+  add_to(y, argument(operation, 1));
+  return y;
+}
+
+Recomputation::Vector Recomputation::feed_forward(const Operation& operation) const {
+  const LayerWeights& w = weights(operation);
+  const Vector residual = argument(operation, 0);
+  const Vector x = normed(residual, w.ffn_norm);
+  Vector gate = product(w.gate.view(), x);
+  swiglu_reference(gate, product(w.up.view(), x), gate);
+  Vector y = product(w.down.view(), gate);
+  add_to(y, residual);
+  return y;
+}
+
+/// The chosen token's logit must be right, and no other may be larger by more than that error.
+double Recomputation::lm_head_error(const Operation& operation) const {
+  const std::vector<float>& got = log_.of(operation.id);
+  const Vector logits = product(inputs_.weights().lm_head(),
+                                normed(argument(operation, 0), inputs_.weights().final_norm));
+  const auto token = static_cast<std::size_t>(got.at(0));
+  if (token >= logits.size()) {
+    return infinite;
+  }
+  const double best = *std::max_element(logits.begin(), logits.end());
+  const double error = std::max(std::abs(got.at(1) - logits[token]), best - logits[token]);
+  const double relative = error / std::abs(best);
+  return std::isfinite(relative) ? relative : infinite;
+}
+
+Recomputation::State Recomputation::sweep_state(const Operation& sweep,
+                                                const KvCache& history) const {
+  State state{Vector(shape().q_width()), Vector(shape().heads)};
+  const Vector q = argument(sweep, 0);
+  history.with_rows(sweep.positions, [&](const auto& rows) {
+    sweep_reference(q, rows, std::span(state.o), std::span(state.lse));
+  });
+  return state;
+}
+
+double Recomputation::sweep_error(const Operation& sweep, const KvCache& history) const {
+  const State want = sweep_state(sweep, history);
+  const std::span<const float> got = log_.of(sweep.id);
+  const std::size_t width = shape().q_width();
+  double error = sweep.positions == 0 ? 0 : relative_error(got.first(width), want.o);
+  for (std::size_t head = 0; head < want.lse.size(); ++head) {
+    error = std::max(error, lse_error(got[width + head], want.lse[head]));
+  }
+  return error;
+}
+
+double Recomputation::append_error(const Operation& append) const {
+  Vector stored;
+  for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
+    for (const double value : argument(append, index)) {
+      stored.push_back(rounded(inputs_.config().formats.kv, static_cast<float>(value)));
+    }
+  }
+  return relative_error(log_.of(append.id), stored);
+}
+
+/// Without position j of weight w the rest renormalises: o' - o = (o - v_j) w / (1 - w), per head.
+double Recomputation::omission_effect(const Operation& sweep, const KvCache& history,
+                                      std::size_t position) const {
+  const State state = sweep_state(sweep, history);
+  const Vector q = argument(sweep, 0);
+  const std::size_t d = shape().head_dim;
+  std::vector<float> k(shape().kv_width());
+  std::vector<float> v(shape().kv_width());
+  history.read(position, k, v);
+  double change = 0;
+  double norm = 0;
+  for (std::size_t head = 0; head < shape().heads; ++head) {
+    const std::size_t kv = head / shape().group() * d;
+    double score = 0;
+    for (std::size_t i = 0; i < d; ++i) {
+      score += q[head * d + i] * k[kv + i];
+    }
+    const double w = std::exp(score / std::sqrt(static_cast<double>(d)) - state.lse[head]);
+    for (std::size_t i = 0; i < d; ++i) {
+      const double o = state.o[head * d + i];
+      change += std::pow((o - v[kv + i]) * w / (1 - w), 2);
+      norm += o * o;
+    }
+  }
+  return std::sqrt(change / norm);
+}
+
+}  // namespace qfs

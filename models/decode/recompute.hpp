@@ -1,0 +1,73 @@
+// One executed operation again, in fp64, from the values that its producers really made: what its kernel should have
+// returned before any rounding of its output.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "decode/graph.hpp"
+#include "decode/inputs.hpp"
+#include "decode/kv_cache.hpp"
+#include "decode/values.hpp"
+
+namespace qfs {
+
+/// The output of every executed operation, by id, as its kernel returned it (values.hpp gives the layout).
+struct NumericLog {
+  std::vector<std::vector<float>> outputs;
+  [[nodiscard]] const std::vector<float>& of(OpId id) const { return outputs[id.value()]; }
+};
+
+/// Whether the edge between two operations crosses from one device to another, so that its value was rounded for the wire.
+using Crosses = std::function<bool(const Operation& from, const Operation& to)>;
+
+class Recomputation {
+ public:
+  /// All references outlive it.
+  Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log, Crosses crosses);
+
+  /// Input `index` of the operation: what its producer made, in the wire's format if it was sent.
+  [[nodiscard]] std::vector<double> argument(const Operation& operation, std::size_t index) const;
+
+  /// The relative error of what the operation returned; for every kind but sweep and append.
+  [[nodiscard]] double error_of(const Operation& operation) const;
+  /// The same for a sweep and for an append, given the cache of its request and layer with every row ever made for it.
+  [[nodiscard]] double sweep_error(const Operation& sweep, const KvCache& history) const;
+  [[nodiscard]] double append_error(const Operation& append) const;
+  /// Relative change of the sweep's o if one of its positions had been left out. Needs positions >= 2.
+  [[nodiscard]] double omission_effect(const Operation& sweep, const KvCache& history,
+                                       std::size_t position) const;
+
+ private:
+  using Vector = std::vector<double>;
+  struct State {
+    Vector o;
+    Vector lse;
+  };
+
+  [[nodiscard]] Vector expected(const Operation& operation) const;
+  [[nodiscard]] Vector embed(const Operation& operation) const;
+  [[nodiscard]] Vector project(const Operation& operation) const;
+  [[nodiscard]] Vector merge(const Operation& operation) const;
+  [[nodiscard]] Vector output(const Operation& operation) const;
+  [[nodiscard]] Vector feed_forward(const Operation& operation) const;
+  [[nodiscard]] double lm_head_error(const Operation& operation) const;
+  [[nodiscard]] Vector normed(Vector x, const std::vector<Bf16>& gain) const;
+  void add_heads(const Operation& operation, const WeightMatrix& w, const std::vector<Bf16>& gain,
+                 const Vector& x, Vector& output) const;
+  [[nodiscard]] State sweep_state(const Operation& sweep, const KvCache& history) const;
+  [[nodiscard]] const LayerWeights& weights(const Operation& operation) const {
+    return inputs_.weights().layer(operation.layer);
+  }
+  [[nodiscard]] const ModelShape& shape() const { return inputs_.shape(); }
+
+  const Graph& graph_;
+  const Inputs& inputs_;
+  const NumericLog& log_;
+  Crosses crosses_;
+};
+
+/// L2 norm of (got - want) over L2 norm of want; infinite if anything is not finite or nothing was returned.
+double relative_error(std::span<const float> got, std::span<const double> want);
+
+}  // namespace qfs

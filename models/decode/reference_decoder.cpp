@@ -1,0 +1,178 @@
+#include "decode/reference_decoder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/activation.hpp"
+#include "kernels/linear.hpp"
+#include "kernels/norm.hpp"
+#include "kernels/rotary.hpp"
+
+namespace qfs {
+namespace {
+
+std::vector<double> sum(std::vector<double> a, const std::vector<double>& b) {
+  std::transform(a.begin(), a.end(), b.begin(), a.begin(), std::plus<>());
+  return a;
+}
+
+template <class Stored>
+double dot(std::span<const double> q, const Stored* row) {
+  double total = 0;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    total += q[i] * static_cast<double>(to_float(row[i]));
+  }
+  return total;
+}
+
+double dot(std::span<const double> q, std::span<const double> row) {
+  double total = 0;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    total += q[i] * row[i];
+  }
+  return total;
+}
+
+std::vector<double> product(const WeightMatrix& w, const std::vector<double>& x) {
+  std::vector<double> y(w.rows);
+  linear_reference(w.view(), x, y);
+  return y;
+}
+
+/// Scores to weights that sum to one.
+void softmax(std::vector<double>& scores) {
+  const double top = *std::max_element(scores.begin(), scores.end());
+  double total = 0;
+  for (double& score : scores) {
+    score = std::exp(score - top);
+    total += score;
+  }
+  for (double& score : scores) {
+    score /= total;
+  }
+}
+
+}  // namespace
+
+ReferenceDecoder::ReferenceDecoder(const Inputs& inputs, BlockOrder block, RequestId request)
+    : inputs_(inputs),
+      block_(block),
+      request_(request),
+      position_(inputs.config().contexts[request.value()]),
+      history_(inputs.shape().layers) {}
+
+std::vector<double> ReferenceDecoder::step(std::vector<double> x) {
+  for (LayerId id{0}; id.value() < inputs_.shape().layers; ++id) {
+    x = layer(id, x);
+  }
+  ++position_;
+  return x;
+}
+
+ReferenceDecoder::Vector ReferenceDecoder::layer(LayerId id, const Vector& x) {
+  switch (block_) {
+    case BlockOrder::standard: {
+      const Vector y = sum(x, attention(id, x, x, x));
+      return sum(y, feed_forward(id, y));
+    }
+    case BlockOrder::swapped: {
+      const Vector z = sum(x, feed_forward(id, x));
+      return sum(z, attention(id, z, z, z));
+    }
+    case BlockOrder::early_q: {
+      const Vector z = sum(x, feed_forward(id, x));
+      return sum(z, attention(id, x, z, z));
+    }
+  }
+  throw std::logic_error("ReferenceDecoder: unknown block order");
+}
+
+ReferenceDecoder::Vector ReferenceDecoder::project(const WeightMatrix& w,
+                                                   const std::vector<Bf16>& norm,
+                                                   const Vector& x) const {
+  Vector normed(x.size());
+  rms_norm_reference(x, norm, inputs_.shape().norm_epsilon, normed);
+  return product(w, normed);
+}
+
+void ReferenceDecoder::finish_heads(Vector& heads, const std::vector<Bf16>& gain) const {
+  const ModelShape& shape = inputs_.shape();
+  if (shape.qk_norm) {
+    head_norm_reference(heads, gain, shape.norm_epsilon);
+  }
+  rotary_reference(heads, shape.head_dim, position_, shape.rope_theta);
+}
+
+ReferenceDecoder::Vector ReferenceDecoder::attention(LayerId id, const Vector& q_from,
+                                                     const Vector& k_from, const Vector& v_from) {
+  const ModelShape& shape = inputs_.shape();
+  const LayerWeights& weights = inputs_.weights().layer(id);
+  Vector q = project(weights.q, weights.attention_norm, q_from);
+  Vector k = project(weights.k, weights.attention_norm, k_from);
+  finish_heads(q, weights.q_norm);
+  finish_heads(k, weights.k_norm);
+  history_[id.value()].k.push_back(std::move(k));
+  history_[id.value()].v.push_back(project(weights.v, weights.attention_norm, v_from));
+
+  Vector o(q.size(), 0.0);
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    const std::size_t at = head * shape.head_dim;
+    attend(id, head, std::span(q).subspan(at, shape.head_dim),
+           std::span(o).subspan(at, shape.head_dim));
+  }
+  return product(weights.o, o);
+}
+
+void ReferenceDecoder::attend(LayerId id, std::size_t head, std::span<const double> q,
+                              std::span<double> o) const {
+  const std::size_t d = q.size();
+  const std::size_t kv_head = head / inputs_.shape().group();
+  const double scale = 1 / std::sqrt(static_cast<double>(d));
+  const KvCache& initial = inputs_.cache(request_, id);
+  const History& made = history_[id.value()];
+  const auto own = [&](const Vector& row) { return std::span(row).subspan(kv_head * d, d); };
+
+  initial.with_rows(initial.positions(), [&](const auto& rows) {
+    Vector weights;
+    const std::size_t base = kv_head * rows.head_stride;
+    for (std::size_t t = 0; t < rows.positions; ++t) {
+      weights.push_back(scale * dot(q, rows.k + base + t * d));
+    }
+    for (const Vector& k : made.k) {
+      weights.push_back(scale * dot(q, own(k)));
+    }
+    softmax(weights);
+    for (std::size_t t = 0; t < rows.positions; ++t) {
+      for (std::size_t i = 0; i < d; ++i) {
+        o[i] += weights[t] * static_cast<double>(to_float(rows.v[base + t * d + i]));
+      }
+    }
+    for (std::size_t t = 0; t < made.v.size(); ++t) {
+      for (std::size_t i = 0; i < d; ++i) {
+        o[i] += weights[rows.positions + t] * own(made.v[t])[i];
+      }
+    }
+  });
+}
+
+ReferenceDecoder::Vector ReferenceDecoder::feed_forward(LayerId id, const Vector& x) const {
+  const LayerWeights& weights = inputs_.weights().layer(id);
+  Vector gate = project(weights.gate, weights.ffn_norm, x);
+  const Vector up = project(weights.up, weights.ffn_norm, x);
+  swiglu_reference(gate, up, gate);
+  return product(weights.down, gate);
+}
+
+std::vector<double> ReferenceDecoder::logits(std::span<const double> output) const {
+  Vector normed(output.size());
+  rms_norm_reference(output, inputs_.weights().final_norm, inputs_.shape().norm_epsilon, normed);
+  const Matrix head = inputs_.weights().lm_head();
+  Vector scores(head.rows);
+  linear_reference(head, normed, scores);
+  return scores;
+}
+
+}  // namespace qfs

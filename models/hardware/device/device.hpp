@@ -1,0 +1,91 @@
+// A device executes operations: one launch at a time, on its own data, at its own cost. Its memory writes of new cache
+// rows (appends) run beside that.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "decode/device_numerics.hpp"
+#include "decode/recompute.hpp"
+#include "hardware/config.hpp"
+#include "hardware/execution_table.hpp"
+#include "hardware/link/link.hpp"
+#include "hardware/memory/memory.hpp"
+#include "hardware/program.hpp"
+
+namespace qfs {
+
+/// The numeric side, where there is one.
+struct DeviceKernels {
+  DeviceNumerics* numerics = nullptr;  // none: timing only
+  NumericLog* log = nullptr;           // every output is noted here for the checks
+};
+
+/// What all devices of a system share.
+struct DeviceContext {
+  const Program& program;
+  ExecutionTable& table;
+  std::size_t devices = 1;
+  std::function<void()> progress = {};  // called after each launch
+};
+
+class Device : public sc_core::sc_module, public MessageSink {
+ public:
+  /// The way to each other device, by DeviceId; the own place stays unbound.
+  sc_core::sc_vector<sc_core::sc_port<MessageSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND>> out_device;
+
+  /// Adds its resources to the table: `name` and `name`.writes.
+  Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config, Memory& memory,
+         const DeviceContext& context, DeviceKernels kernels);
+
+  /// A message has arrived.
+  void put(std::shared_ptr<Message> message) override;
+
+ private:
+  /// Progress of one of the own operations towards being ready.
+  struct Waiting {
+    std::size_t inputs = 0;  // still to come
+    Femtoseconds ready;
+    std::vector<Dependency> deps;
+  };
+
+  void start_of_simulation() override;
+  void execute();
+
+  void take_input(OpId operation, const Dependency& input);
+  void note_ready(OpId operation);
+  [[nodiscard]] std::size_t take_next();
+  void run(std::size_t batch);
+  void wait_for_work(const Work& work);
+  void begin_write(std::size_t batch);
+  void end_write(std::size_t batch, RowId row);
+
+  RowId begin_row(std::size_t batch, std::size_t resource);
+  Outputs compute(const Batch& batch);
+  void finish(const Batch& batch, RowId row, const Outputs& outputs);
+  void keep(const Batch& batch, const Outputs& outputs);
+  void send_results(const Batch& batch, RowId row);
+  void send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueKind> values);
+  [[nodiscard]] std::vector<const Operation*> members_of(const Batch& batch) const;
+  [[nodiscard]] Femtoseconds ready_time(const Batch& batch) const;
+
+  DeviceId id_;
+  DeviceConfig config_;
+  Memory& memory_;
+  DeviceContext context_;
+  const Program& program_;
+  DeviceKernels kernels_;
+  std::size_t executor_;  // resource
+  std::size_t writes_;    // resource
+  std::vector<Waiting> waiting_;               // by operation
+  std::vector<std::size_t> ready_members_;     // by batch
+  std::vector<std::size_t> ready_batches_;
+  sc_core::sc_event ev_ready_;
+};
+
+}  // namespace qfs

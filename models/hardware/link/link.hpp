@@ -1,0 +1,59 @@
+// The interconnect. Each direction is a port that takes one message at a time, then a wire: the port is busy for
+// message_overhead + bytes / bandwidth, the message arrives `latency` later; first in, first out.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "base/random.hpp"
+#include "base/units.hpp"
+#include "decode/operation.hpp"
+#include "hardware/config.hpp"
+#include "hardware/execution_table.hpp"
+
+namespace qfs {
+
+/// Values of one launch on their way to another device.
+struct Message {
+  std::vector<OpId> producers;      // the members of the launch
+  std::vector<ValueKind> values;    // of each producer, in this order
+  std::vector<std::byte> payload;   // empty in runs without numerics
+  Row row;                          // as the sender filled it; the link adds start, end and id
+};
+
+/// Where messages go: a link's entrance, a device's arrival.
+class MessageSink : virtual public sc_core::sc_interface {
+ public:
+  virtual void put(std::shared_ptr<Message> message) = 0;
+};
+
+class LinkDirection : public sc_core::sc_module, public MessageSink {
+ public:
+  sc_core::sc_port<MessageSink> out_arrivals;
+
+  /// Rows go to `table` under `resource`.
+  LinkDirection(sc_core::sc_module_name name, const LinkConfig& config, ExecutionTable& table,
+                std::size_t resource);
+
+  /// Takes the message now; it queues for the port. row.wire_bytes says how long it is.
+  void put(std::shared_ptr<Message> message) override;
+
+ private:
+  void deliver();
+  [[nodiscard]] Femtoseconds next_jitter();
+
+  LinkConfig config_;
+  ExecutionTable& table_;
+  std::size_t resource_;
+  Random jitter_random_;
+  std::uint64_t messages_ = 0;
+  Femtoseconds port_free_;
+  Femtoseconds last_arrival_;
+  std::deque<std::shared_ptr<Message>> in_flight_;  // by arrival
+  sc_core::sc_event ev_arrival_;
+};
+
+}  // namespace qfs

@@ -1,0 +1,105 @@
+#include "system/placement.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+namespace qfs {
+namespace {
+
+constexpr std::size_t compute_device = 0;
+constexpr std::size_t cache_device = 1;
+
+bool dropped(const Fault& fault, const Operation& consumer, ValueKind value) {
+  return fault.kind == FaultKind::drop_edge && fault.layer == consumer.layer &&
+         fault.step == consumer.step && fault.operation == consumer.kind && fault.value == value;
+}
+
+void add_waits(Program& program, const Fault& fault) {
+  const std::size_t count = program.graph.operations.size();
+  program.consumers.resize(count);
+  program.awaited_inputs.resize(count);
+  for (const Operation& operation : program.graph.operations) {
+    for (const Edge& edge : operation.inputs) {
+      if (!dropped(fault, operation, edge.value)) {
+        program.consumers[edge.from.value()].push_back({operation.id, edge.value});
+        ++program.awaited_inputs[operation.id.value()];
+      }
+    }
+  }
+}
+
+void add_batches(Program& program) {
+  std::map<std::tuple<StepId, LayerId, OpKind>, std::size_t> known;
+  for (const Operation& operation : program.graph.operations) {
+    const auto [entry, added] = known.try_emplace(
+        {operation.step, operation.layer, operation.kind}, program.batches.size());
+    if (added) {
+      program.batches.push_back({operation.kind, operation.layer, operation.step,
+                                 program.device_of[operation.id.value()], {}, false});
+    }
+    program.batches[entry->second].members.push_back(operation.id);
+    program.batch_of.push_back(entry->second);
+  }
+}
+
+/// Whether anything in the same step waits for the operation. An append that only the next step reads does not count: it
+/// is a write that nothing waits on.
+bool awaited_in_step(const Program& program, const Operation& operation) {
+  const auto& consumers = program.consumers[operation.id.value()];
+  return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
+    return program.graph[consumer.operation].step == operation.step;
+  });
+}
+
+bool awaited_elsewhere(const Program& program, OpId id) {
+  const Operation& operation = program.graph[id];
+  const auto& consumers = program.consumers[id.value()];
+  return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
+    const Operation& reader = program.graph[consumer.operation];
+    return program.device_of[reader.id.value()] != program.device_of[id.value()] &&
+           reader.step == operation.step &&
+           (reader.kind != OpKind::append || awaited_in_step(program, reader));
+  });
+}
+
+}  // namespace
+
+std::vector<DeviceRole> roles_of(Arrangement arrangement) {
+  switch (arrangement) {
+    case Arrangement::colocated:
+      return {{"compute_device", {.weights = true, .cache = true}}};
+    case Arrangement::two_device:
+      return {{"compute_device", {.weights = true, .cache = false}},
+              {"cache_device", {.weights = false, .cache = true}}};
+  }
+  throw std::logic_error("roles_of: unknown arrangement");
+}
+
+DeviceId device_of(Arrangement arrangement, OpKind kind) {
+  const bool on_cache = kind == OpKind::sweep || kind == OpKind::append;
+  return DeviceId(arrangement == Arrangement::two_device && on_cache ? cache_device
+                                                                     : compute_device);
+}
+
+Program make_program(Graph graph, const CountingRules& rules, Arrangement arrangement,
+                     const Fault& fault) {
+  Program program;
+  program.graph = std::move(graph);
+  program.rules = rules;
+  for (const Operation& operation : program.graph.operations) {
+    program.device_of.push_back(device_of(arrangement, operation.kind));
+  }
+  add_waits(program, fault);
+  add_batches(program);
+  for (Batch& batch : program.batches) {
+    batch.awaited_elsewhere =
+        std::any_of(batch.members.begin(), batch.members.end(),
+                    [&](OpId member) { return awaited_elsewhere(program, member); });
+  }
+  return program;
+}
+
+}  // namespace qfs

@@ -1,0 +1,82 @@
+// The system under simulation, built from its configuration, and one simulation of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <systemc>
+#include <vector>
+
+#include "decode/device_numerics.hpp"
+#include "decode/fault.hpp"
+#include "decode/graph.hpp"
+#include "decode/inputs.hpp"
+#include "decode/numeric_report.hpp"
+#include "decode/recompute.hpp"
+#include "decode/work.hpp"
+#include "hardware/config.hpp"
+#include "hardware/device/device.hpp"
+#include "hardware/execution_table.hpp"
+#include "hardware/link/link.hpp"
+#include "hardware/memory/memory.hpp"
+#include "hardware/program.hpp"
+#include "system/arrangement.hpp"
+
+namespace qfs {
+
+struct SystemConfig {
+  Arrangement arrangement = Arrangement::two_device;
+  DeviceConfig compute_device;
+  DeviceConfig cache_device;  // two_device
+  LinkConfig link;            // two_device
+  CountingRules rules;        // shape, formats, accounting
+  GraphConfig graph;          // block order, current token, contexts, tokens
+  Fault fault;
+};
+
+/// The one builder: every module of the system and every binding between them.
+class System : public sc_core::sc_module {
+ public:
+  /// `inputs` null: timing only. `program` and `inputs` outlive it.
+  System(sc_core::sc_module_name name, const SystemConfig& config, const Program& program,
+         const Inputs* inputs, std::function<void()> progress);
+
+  [[nodiscard]] const ExecutionTable& table() const { return table_; }
+  [[nodiscard]] const NumericLog& log() const { return log_; }
+
+ private:
+  void build_device(DeviceId id, const DeviceConfig& config);
+  void connect(DeviceId from, DeviceId to);
+
+  const SystemConfig& config_;
+  const Program& program_;
+  const Inputs* inputs_;
+  std::function<void()> progress_;
+  ExecutionTable table_;
+  NumericLog log_;
+  std::vector<std::unique_ptr<DeviceNumerics>> numerics_;
+  std::vector<std::unique_ptr<Memory>> memories_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<LinkDirection>> links_;
+};
+
+/// What a simulation needs and gives.
+struct NumericRequest {
+  const Inputs& inputs;
+  bool check = true;
+};
+struct Progress {
+  std::function<void()> launched = {};  // after each launch
+  std::function<void()> checked = {};   // after each operation checked
+};
+struct SimulationResult {
+  ExecutionTable table;
+  std::optional<NumericReport> numerics;
+};
+
+/// Simulates all steps. SystemC allows one simulation in a process: call it once. Throws RunError if the simulation
+/// stops before every operation has been executed.
+SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics = nullptr,
+                          const Progress& progress = {});
+
+}  // namespace qfs

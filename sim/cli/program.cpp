@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/config/complaint.hpp"
+
+namespace qfs {
+namespace {
+
+struct Command {
+  std::string_view name;
+  int (*run)(const Arguments&);
+  std::string_view about;
+};
+
+constexpr std::array<Command, 3> commands{{
+    {"init", init_command, "write a commented run file to start from"},
+    {"run", run_command, "simulate a run file: numbers, times, crossovers"},
+    {"presets", presets_command, "list the shipped models, devices and links, or show one"},
+}};
+
+void print_usage() {
+  fmt::print("qfsim: two-accelerator LLM decode, simulated\n\nUsage: qfsim COMMAND [arguments]\n\n");
+  for (const Command& command : commands) {
+    fmt::print("  {:<9} {}\n", command.name, command.about);
+  }
+  fmt::print("\nqfsim COMMAND --help says more. Exit status: 0 done, 1 the run failed, 2 usage or\n"
+             "configuration, 3 the numeric check failed.\n");
+}
+
+int run_command_named(const Arguments& arguments) {
+  if (arguments.empty()) {
+    throw ConfigError("qfsim: no command given; legal: init, run, presets; see qfsim --help");
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_usage();
+    return exit_done;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    if (command.name == name) {
+      return command.run({arguments.begin() + 1, arguments.end()});
+    }
+    names.emplace_back(command.name);
+  }
+  const std::string near = config::nearest_spelling(name, names);
+  throw ConfigError(fmt::format("qfsim: unknown command '{}'; legal: init, run, presets{}", name,
+                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+}
+
+int report_error(const std::exception& error, int status) {
+  std::fflush(stdout);
+  fmt::print(stderr, "error: {}\n", error.what());
+  return status;
+}
+
+}  // namespace
+
+int run_program(const Arguments& arguments) {
+  try {
+    return run_command_named(arguments);
+  } catch (const ConfigError& error) {
+    return report_error(error, exit_usage);
+  } catch (const std::exception& error) {
+    return report_error(error, exit_run_failed);
+  }
+}
+
+}  // namespace qfs

@@ -1,0 +1,190 @@
+// The kinds of value that a key can take. A form reads a value from the tree (ValueError if it
+// cannot), prints it so that reading gives the same value back, and says in words what is legal.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.hpp"
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "sim/config/quantity.hpp"
+#include "sim/config/tree.hpp"
+
+namespace qfs::config {
+
+/// The text of a single value; ValueError for a list, a map or nothing.
+const std::string& scalar_text(const ConfigNode& node);
+
+/// A whole number in [least, most].
+struct Count {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+
+  void read(const ConfigNode& node, std::size_t& value) const;
+  template <class Tag>
+  void read(const ConfigNode& node, Index<Tag>& value) const {
+    std::size_t number = 0;
+    read(node, number);
+    value = Index<Tag>(number);
+  }
+  [[nodiscard]] std::string print(std::size_t value) const { return format_count(value); }
+  template <class Tag>
+  [[nodiscard]] std::string print(Index<Tag> value) const {
+    return format_count(value.value());
+  }
+  template <class T>
+  [[nodiscard]] std::string legal(const T&) const {
+    return legal();
+  }
+  [[nodiscard]] std::string legal() const;
+};
+
+/// Any unsigned number of 64 bits, in digits.
+struct Seed {
+  void read(const ConfigNode& node, std::uint64_t& value) const;
+  [[nodiscard]] std::string print(std::uint64_t value) const { return fmt::format("{}", value); }
+  [[nodiscard]] std::string legal(std::uint64_t) const;
+};
+
+/// A quantity with its unit.
+struct Measure {
+  enum class Zero { refused, legal };
+  enum class Infinite { refused, legal };
+  Zero zero = Zero::refused;
+  Infinite infinite = Infinite::refused;
+  double most = std::numeric_limits<double>::infinity();
+
+  template <class Unit>
+  void read(const ConfigNode& node, Quantity<Unit, double>& value) const {
+    using Q = Quantity<Unit, double>;
+    value = Q(read(node, dimension_of<Q>));
+  }
+  template <class Unit>
+  [[nodiscard]] std::string print(Quantity<Unit, double> value) const {
+    return format_quantity(value.value(), dimension_of<Quantity<Unit, double>>);
+  }
+  template <class Unit>
+  [[nodiscard]] std::string legal(Quantity<Unit, double>) const {
+    return legal(dimension_of<Quantity<Unit, double>>);
+  }
+
+ private:
+  [[nodiscard]] double read(const ConfigNode& node, Dimension dimension) const;
+  [[nodiscard]] std::string legal(Dimension dimension) const;
+};
+
+/// A size of at least one byte, or `unlimited`.
+struct Size {
+  void read(const ConfigNode& node, std::optional<Bytes>& value) const;
+  [[nodiscard]] std::string print(const std::optional<Bytes>& value) const;
+  [[nodiscard]] std::string legal(const std::optional<Bytes>&) const;
+};
+
+/// A plain number above (or, if so said, at) 0.
+struct Number {
+  bool zero = false;
+  void read(const ConfigNode& node, double& value) const;
+  [[nodiscard]] std::string print(double value) const { return format_number(value); }
+  [[nodiscard]] std::string legal(double) const;
+};
+
+struct Flag {
+  void read(const ConfigNode& node, bool& value) const;
+  [[nodiscard]] std::string print(bool value) const { return value ? "true" : "false"; }
+  [[nodiscard]] std::string legal(bool) const { return "true, false"; }
+};
+
+/// A name that can be a folder's on any system.
+struct Name {
+  void read(const ConfigNode& node, std::string& value) const;
+  [[nodiscard]] std::string print(const std::string& value) const;
+  [[nodiscard]] std::string legal(const std::string&) const;
+};
+
+/// Any one-line text.
+struct Text {
+  void read(const ConfigNode& node, std::string& value) const;
+  [[nodiscard]] std::string print(const std::string& value) const;
+  [[nodiscard]] std::string legal(const std::string&) const { return "a text of one line"; }
+};
+
+/// One of the names of an enumeration.
+struct Choice {
+  template <class Enum>
+  void read(const ConfigNode& node, Enum& value) const {
+    const std::optional<Enum> named = value_named<Enum>(scalar_text(node));
+    if (!named) {
+      throw ValueError(described(node), nearest_spelling(node.text, names(value)));
+    }
+    value = *named;
+  }
+  template <class Enum>
+  [[nodiscard]] std::string print(Enum value) const {
+    return std::string(name_of(value));
+  }
+  template <class Enum>
+  [[nodiscard]] std::string legal(Enum value) const {
+    return joined(names(value));
+  }
+
+ private:
+  template <class Enum>
+  static std::vector<std::string> names(Enum) {
+    std::vector<std::string> all;
+    for (const auto& [value, name] : enum_names<Enum>) {
+      all.emplace_back(name);
+    }
+    return all;
+  }
+};
+
+/// A list, possibly empty, of items of one form.
+template <class Form>
+struct ListOf {
+  Form item;
+
+  template <class T>
+  void read(const ConfigNode& node, std::vector<T>& values) const {
+    if (node.kind != ConfigNode::Kind::list) {
+      throw ValueError(described(node));
+    }
+    values.clear();
+    values.reserve(node.children.size());
+    for (const ConfigNode& child : node.children) {
+      values.push_back(read_item<T>(child));
+    }
+  }
+  template <class T>
+  [[nodiscard]] std::string print(const std::vector<T>& values) const {
+    std::vector<std::string> items;
+    items.reserve(values.size());
+    for (const T& value : values) {
+      items.push_back(item.print(value));
+    }
+    return fmt::format("[{}]", joined(items));
+  }
+  template <class T>
+  [[nodiscard]] std::string legal(const std::vector<T>&) const {
+    return fmt::format("a list in brackets, each item: {}", item.legal(T{}));
+  }
+
+ private:
+  template <class T>
+  T read_item(const ConfigNode& node) const {
+    T value{};
+    try {
+      item.read(node, value);
+    } catch (ValueError& error) {
+      error.where = node.where;
+      throw;
+    }
+    return value;
+  }
+};
+
+}  // namespace qfs::config

@@ -1,0 +1,72 @@
+// What a run's YAML file says, as plain structs. Defaults are the documented ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decode/accounting.hpp"
+#include "decode/block_order.hpp"
+#include "decode/fault.hpp"
+#include "decode/formats.hpp"
+#include "decode/model_shape.hpp"
+#include "hardware/config.hpp"
+#include "system/arrangement.hpp"
+
+namespace qfs {
+
+struct Workload {
+  std::size_t batch = 1;       // requests that move through the layers together
+  std::size_t context = 1024;  // cached positions before the first simulated token, per request
+  std::size_t tokens = 1;      // simulated per request
+  std::vector<std::size_t> contexts;  // further contexts, timed only
+  bool lm_head = true;                // without: no vocabulary product, inputs are seeded vectors
+};
+
+enum class NumericsMode {
+  full,  // every operation computes on real data
+  off,   // timing only
+};
+
+template <>
+inline constexpr EnumNames<NumericsMode, 2> enum_names<NumericsMode>{{
+    {NumericsMode::full, "full"},
+    {NumericsMode::off, "off"},
+}};
+
+enum class NumericsCheck {
+  every_step,  // every executed operation of every step against fp64, and the reference decoder
+  off,
+};
+
+template <>
+inline constexpr EnumNames<NumericsCheck, 2> enum_names<NumericsCheck>{{
+    {NumericsCheck::every_step, "every_step"},
+    {NumericsCheck::off, "off"},
+}};
+
+struct Numerics {
+  NumericsMode mode = NumericsMode::full;
+  std::uint64_t seed = 1;
+  Formats formats;  // kv_dtype, wire_dtype, residual_wire_dtype
+  NumericsCheck check = NumericsCheck::every_step;
+  Fault inject;
+};
+
+struct RunConfig {
+  std::string name;
+  ModelShape model;
+  BlockOrder block = BlockOrder::early_q;
+  std::vector<BlockOrder> compare;  // further block orders, run and printed beside it
+  Arrangement arrangement = Arrangement::two_device;
+  CurrentToken current_token = CurrentToken::merge;
+  Accounting accounting = Accounting::full;
+  Workload workload;
+  DeviceConfig compute_device;
+  DeviceConfig cache_device;  // two_device only
+  LinkConfig link;            // two_device only
+  Numerics numerics;
+};
+
+}  // namespace qfs

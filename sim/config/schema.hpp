@@ -1,0 +1,164 @@
+// Every key of a configuration, once: its name, the field that it fills, what is legal, and its
+// meaning. The reader, the writer of the resolved configuration and the table in configs/README.md
+// all visit these functions.
+#pragma once
+
+#include "sim/config/forms.hpp"
+#include "sim/config/presets.hpp"
+#include "sim/config/run_config.hpp"
+
+namespace qfs::config {
+
+enum class Presence { optional, required };
+
+struct Key {
+  const char* name;
+  const char* meaning;
+  Presence presence = Presence::optional;
+  const char* refused_because = nullptr;  // set: the key does not apply to what was read before it
+};
+
+// Limits far beyond use, within which no product of sizes leaves 63 bits unnoticed (validate.cpp
+// checks the products).
+inline constexpr std::uint64_t most_width = std::uint64_t{1} << 24U;
+inline constexpr std::uint64_t most_layers = 4096;
+inline constexpr std::uint64_t most_batch = 65536;
+inline constexpr std::uint64_t most_tokens = 4096;
+inline constexpr std::uint64_t most_context = std::uint64_t{1} << 40U;
+inline constexpr double longest_delay = 1000;  // seconds
+
+inline constexpr Measure rate{};
+inline constexpr Measure rate_or_unlimited{Measure::Zero::refused, Measure::Infinite::legal};
+inline constexpr Measure delay{Measure::Zero::legal, Measure::Infinite::refused, longest_delay};
+
+template <class Visitor>
+void describe(Visitor& visit, ModelShape& model) {
+  constexpr Count width{1, most_width};
+  constexpr Presence required = Presence::required;
+  visit.field({"name", "what reports call the model"}, model.name, Text{});
+  visit.field({"hidden", "width of the residual stream", required}, model.hidden, width);
+  visit.field({"layers", "decoder layers", required}, model.layers, Count{1, most_layers});
+  visit.field({"heads", "query heads; a multiple of kv_heads", required}, model.heads, width);
+  visit.field({"kv_heads", "key and value heads", required}, model.kv_heads, width);
+  visit.field({"head_dim", "values of a head; even; may differ from hidden / heads", required},
+              model.head_dim, width);
+  visit.field({"ffn", "width of the feed-forward", required}, model.ffn, width);
+  visit.field({"vocab", "tokens of the vocabulary", required}, model.vocab, width);
+  visit.field({"tied_embedding", "the LM head is the embedding, stored once"}, model.tied_embedding,
+              Flag{});
+  visit.field({"qk_norm", "RMSNorm of every query and key head (Qwen3)"}, model.qk_norm, Flag{});
+  visit.field({"rope_theta", "base of the rotary embedding"}, model.rope_theta, Number{});
+  visit.field({"norm_epsilon", "added to the mean square in RMSNorm"}, model.norm_epsilon,
+              Number{true});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Workload& workload) {
+  visit.field({"batch", "requests that move through the layers together"}, workload.batch,
+              Count{1, most_batch});
+  visit.field({"context", "cached positions of each request before the first simulated token",
+               Presence::required},
+              workload.context, Count{0, most_context});
+  visit.field({"tokens", "tokens simulated for each request"}, workload.tokens,
+              Count{1, most_tokens});
+  visit.field({"contexts", "further contexts, each simulated for its time only"}, workload.contexts,
+              ListOf<Count>{{0, most_context}});
+  visit.field({"lm_head",
+               "multiply by the LM head at the end; without it no vocabulary product is "
+               "made and each token's input is a seeded vector"},
+              workload.lm_head, Flag{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, DeviceConfig& device) {
+  visit.field({"memory", "memory model: ideal is bytes / bandwidth, shared by streams in flight"},
+              device.memory, Choice{});
+  visit.field({"bandwidth", "peak bandwidth of its memory"}, device.bandwidth, rate);
+  visit.field({"capacity", "size of its memory; what must lie there has to fit"}, device.capacity,
+              Size{});
+  visit.field({"mac_rate", "multiply-accumulates a second; 1 MAC = 2 FLOP"}, device.mac_rate,
+              rate_or_unlimited);
+  visit.field({"exp_rate", "exponentials a second"}, device.exp_rate, rate_or_unlimited);
+  visit.field({"launch_overhead", "time of each launch before memory and arithmetic start"},
+              device.launch_overhead, delay);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, LinkConfig& link) {
+  visit.field({"latency", "one way, after the last byte has left the port"}, link.latency, delay);
+  visit.field({"bandwidth", "of one direction"}, link.bandwidth, rate_or_unlimited);
+  visit.field({"message_overhead", "the port is busy this long for any message, besides its bytes"},
+              link.message_overhead, delay);
+  visit.field({"jitter", "added to each arrival, uniform from 0 to this; the order is kept"},
+              link.jitter, delay);
+  visit.field({"jitter_seed", "seed of the jitter"}, link.jitter_seed, Seed{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Fault& inject) {
+  visit.field({"fault", "a deliberate fault, to see the numeric check fail"}, inject.kind,
+              Choice{});
+  visit.field({"layer", "layer at fault, from 0; below the model's layers"}, inject.layer,
+              Count{0, most_layers - 1});
+  visit.field({"step", "token at fault, from 0; below workload.tokens"}, inject.step,
+              Count{0, most_tokens - 1});
+  visit.field({"operation", "operation at fault, for drop_edge and wrong_weights"},
+              inject.operation, Choice{});
+  visit.field({"value", "the input that it does not wait for, for drop_edge"}, inject.value,
+              Choice{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Numerics& numerics) {
+  visit.field({"mode", "full: every operation computes on real data; off: timing only"},
+              numerics.mode, Choice{});
+  visit.field({"seed", "seed of weights, initial cache and inputs"}, numerics.seed, Seed{});
+  visit.field({"kv_dtype", "number format of the cache"}, numerics.formats.kv, Choice{});
+  visit.field({"wire_dtype", "number format of q, k, v and o between operations and devices"},
+              numerics.formats.wire, Choice{});
+  visit.field({"residual_wire_dtype", "number format of the residual stream, likewise"},
+              numerics.formats.residual_wire, Choice{});
+  visit.field({"check", "every_step: every operation against fp64, and a reference decoder"},
+              numerics.check, Choice{});
+  visit.section({"inject", ""}, numerics.inject);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, RunConfig& run) {
+  constexpr Presence required = Presence::required;
+  visit.field({"name", "of the run, and of its folder of results", required}, run.name, Name{});
+  visit.preset_section(
+      {"model", "shape of the model: a preset, a Hugging Face config.json, or a map", required},
+      run.model, PresetKind::model);
+  visit.field({"block", "order of the sub-layers and read point of the query", required}, run.block,
+              Choice{});
+  visit.field({"compare", "further block orders, run and printed beside `block`"}, run.compare,
+              ListOf<Choice>{});
+  visit.field({"arrangement",
+               "who holds what: colocated has one device; two_device keeps the "
+               "weights on the compute device and the KV cache on the cache device",
+               required},
+              run.arrangement, Choice{});
+  visit.field(
+      {"current_token", "merge: folded in after the sweep; append_first: appended, then swept"},
+      run.current_token, Choice{});
+  visit.field(
+      {"accounting", "bytes charged: full, or weights_and_sweep (static weights and swept KV)"},
+      run.accounting, Choice{});
+  visit.section({"workload", "", required}, run.workload);
+  const char* alone = run.arrangement == Arrangement::colocated
+                          ? "given, but with arrangement colocated one device holds everything"
+                          : nullptr;
+  visit.preset_section(
+      {"compute_device", "the device that holds the weights (colocated: everything)", required},
+      run.compute_device, PresetKind::hardware);
+  visit.preset_section(
+      {"cache_device", "the device that holds the KV cache; two_device only", required, alone},
+      run.cache_device, PresetKind::hardware);
+  visit.preset_section(
+      {"link", "the link between the two devices; two_device only", required, alone}, run.link,
+      PresetKind::link);
+  visit.section({"numerics", ""}, run.numerics);
+}
+
+}  // namespace qfs::config

@@ -1,0 +1,69 @@
+#include "sim/config/section.hpp"
+
+#include <algorithm>
+
+namespace qfs::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A model is also the path of a config.json, or of the folder that holds it, seen from the run
+/// file's folder.
+fs::path config_json_path(const std::string& text, const fs::path& run_file) {
+  if (!text.ends_with(".json") && text.find('/') == std::string::npos) {
+    return {};
+  }
+  const fs::path path = run_file.parent_path() / text;
+  std::error_code error;
+  return fs::is_directory(path, error) ? path / "config.json" : path;
+}
+
+}  // namespace
+
+void refuse_unknown_keys(const ConfigNode& map, const std::string& path,
+                         const std::vector<std::string>& legal) {
+  for (const ConfigNode& child : map.children) {
+    if (std::find(legal.begin(), legal.end(), child.key) == legal.end()) {
+      complain(child.where, joined_path(path, child.key), "unknown key", joined(legal),
+               nearest_spelling(child.key, legal));
+    }
+  }
+}
+
+void require_map(const ConfigNode& node, const std::string& path, const char* legal) {
+  if (node.kind != ConfigNode::Kind::map) {
+    complain(node.where, path, described(node), legal);
+  }
+}
+
+ConfigNode read_preset(PresetKind kind, const ConfigNode& name, const std::string& path,
+                       const fs::path& run_file) {
+  const std::vector<std::string> names = preset_names(kind, run_file);
+  const std::string legal = fmt::format(
+      "{}{}", joined(names), kind == PresetKind::model ? ", or the path of a config.json" : "");
+  if (name.kind != ConfigNode::Kind::scalar) {
+    complain(name.where, path, described(name), legal);
+  }
+  if (kind == PresetKind::model) {
+    if (const fs::path json = config_json_path(name.text, run_file); !json.empty()) {
+      std::error_code error;
+      if (!fs::exists(json, error)) {
+        complain(name.where, path, fmt::format("{}: no such file", in_quotes(name.text)), legal);
+      }
+      return read_hugging_face(json);
+    }
+  }
+  const fs::path file = preset_file(kind, name.text, run_file);
+  if (file.empty()) {
+    complain(name.where, path, in_quotes(name.text), legal, nearest_spelling(name.text, names));
+  }
+  return read_yaml_map(file);
+}
+
+void rename_modified(ModelShape& model, const ConfigNode& own_keys) {
+  if (!own_keys.children.empty() && own_keys.find("name") == nullptr) {
+    model.name += "-modified";
+  }
+}
+
+}  // namespace qfs::config

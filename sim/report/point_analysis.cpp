@@ -1,0 +1,79 @@
+#include "sim/report/point_analysis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace qfs {
+namespace {
+
+/// Keeps the deviation that is the larger in size. A closed form without a time is passed over.
+void compare(std::optional<ClosedFormAgreement>& agreement, Femtoseconds simulated,
+             Seconds closed_form) {
+  if (!std::isfinite(closed_form.value()) || closed_form.value() <= 0) {
+    return;
+  }
+  const double deviation = to_seconds(simulated).value() / closed_form.value() - 1;
+  if (!agreement) {
+    agreement.emplace();
+  }
+  if (std::abs(deviation) > std::abs(agreement->deviation)) {
+    agreement->deviation = deviation;
+  }
+}
+
+std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
+                                                const RunConfig& config) {
+  const AnalyticAnswer& analytic = analysis.point->analytic;
+  std::optional<ClosedFormAgreement> agreement;
+  compare(agreement, analysis.stack_time(), analytic.stack_time);
+  const std::size_t steps = std::min(analysis.steps.size(), analytic.step_times.size());
+  for (std::size_t step = 0; step < steps; ++step) {
+    compare(agreement, analysis.steps[step].length(), analytic.step_times[step]);
+  }
+  if (agreement) {
+    const bool has_link = config.arrangement != Arrangement::colocated;
+    agreement->expected = !(has_link && config.link.jitter.value() > 0);
+  }
+  return agreement;
+}
+
+PointAnalysis analyse_point(const RunConfig& config, const PointResult& point, std::size_t index) {
+  PointAnalysis analysis;
+  analysis.point = &point;
+  analysis.index = index;
+  analysis.steps = steps_of(point.table);
+  if (analysis.steps.empty()) {
+    throw std::logic_error("report: a point in which no step was executed");
+  }
+  const StepTime& first = analysis.steps.front();
+  const WaveRequests wave{RequestId(0), config.workload.batch};
+  analysis.ledgers = ledgers_of(point.table, analysis.steps, wave);
+  analysis.speed = speed_of(analysis.steps, config.workload.batch);
+  analysis.drained = drained_at(point.table);
+  analysis.use = use_of(point.table, first, config.link);
+  analysis.traffic = traffic_of(point.table, StepId(0));
+  analysis.whole_traffic = traffic_of(point.table);
+  analysis.sides = sides_of(point.table);
+  analysis.loads = loads_of(point.table, first, config);
+  analysis.bound = bound_of(analysis.loads);
+  analysis.closed_form = agreement_of(analysis, config);
+  analysis.roofline_share = point.analytic.roofline.value() / to_seconds(first.length()).value();
+  return analysis;
+}
+
+}  // namespace
+
+std::vector<PointAnalysis> analyse(const RunResult& result) {
+  std::vector<PointAnalysis> analyses;
+  for (std::size_t index = 0; index < result.points.size(); ++index) {
+    analyses.push_back(analyse_point(result.config, result.points[index], index));
+  }
+  return analyses;
+}
+
+double speedup(const PointAnalysis& point, const PointAnalysis& other) {
+  return to_seconds(other.step_time()).value() / to_seconds(point.step_time()).value();
+}
+
+}  // namespace qfs

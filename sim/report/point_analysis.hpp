@@ -1,0 +1,54 @@
+// Everything that the reports say about one point, computed once from its rows.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "sim/report/derived.hpp"
+#include "sim/report/ledger.hpp"
+#include "sim/report/steps.hpp"
+#include "sim/run/result.hpp"
+
+namespace qfs {
+
+/// Simulation and closed form agree within this; simulated times are rounded to femtoseconds.
+inline constexpr double agreement_tolerance = 1e-6;
+
+/// Simulated times of one point against the closed form for the same parameters.
+struct ClosedFormAgreement {
+  double deviation = 0;   // (simulated - closed form) / closed form, the largest of stack time and step times
+  bool expected = true;   // false where they need not agree: the link jitters
+  [[nodiscard]] bool agrees() const {
+    return deviation <= agreement_tolerance && deviation >= -agreement_tolerance;
+  }
+};
+
+struct PointAnalysis {
+  const PointResult* point = nullptr;
+  std::size_t index = 0;                   // in RunResult::points
+  std::vector<StepTime> steps;             // at least one
+  std::vector<StepLedger> ledgers;         // one per step
+  DecodeSpeed speed;
+  Femtoseconds drained;
+  std::vector<ResourceUse> use;            // first step
+  std::vector<PlaceTraffic> traffic;       // first step
+  std::vector<PlaceTraffic> whole_traffic; // all steps
+  LayerSides sides;
+  std::vector<PeakLoad> loads;             // first step
+  PeakLoad bound;                          // the longest of them
+  std::optional<ClosedFormAgreement> closed_form;  // none if the closed form gave no times
+  double roofline_share = 0;                       // roofline / step time, first step
+
+  [[nodiscard]] Femtoseconds step_time() const { return steps.front().length(); }
+  [[nodiscard]] Femtoseconds stack_time() const { return steps.front().stack_length(); }
+};
+
+/// One per point, in the order of the result. The result must outlive what is returned. Throws std::logic_error on a
+/// point in which no step was executed.
+std::vector<PointAnalysis> analyse(const RunResult& result);
+
+/// How many times as long the first step of `other` takes: above 1, `point` is the faster.
+double speedup(const PointAnalysis& point, const PointAnalysis& other);
+
+}  // namespace qfs

@@ -1,0 +1,27 @@
+// The parts of the terminal report; each is text that ends in a line feed, or is empty.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/report/point_analysis.hpp"
+#include "sim/run/result.hpp"
+
+namespace qfs {
+
+/// What was run: model, arrangement, devices, link, accounting.
+std::string header_part(const RunConfig& config);
+
+/// What the numeric checks found, or that there were none.
+std::string numerics_part(const RunResult& result);
+
+/// The points that stand at the main context, in order.
+std::vector<const PointAnalysis*> main_points(const RunResult& result,
+                                              std::span<const PointAnalysis> analyses);
+/// The ledger of the first step of each.
+std::string ledger_part(std::span<const PointAnalysis* const> points);
+/// Speeds and the two sides of a layer.
+std::string speed_part(std::span<const PointAnalysis* const> points);
+
+}  // namespace qfs

@@ -1,0 +1,28 @@
+// Quantities as text: exact for files, readable for the terminal. ASCII only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/units.hpp"
+
+namespace qfs {
+
+/// Microseconds with all nine digits after the point that whole femtoseconds have.
+std::string exact_microseconds(Femtoseconds time);
+
+/// 1234567 -> "1,234,567"
+std::string grouped(std::int64_t number);
+/// 8279.556 -> "8,279.556"
+std::string grouped(double number, int decimals);
+/// 4608 -> "4,608", 16384 -> "16 Ki", 1048576 -> "1 Mi"
+std::string context_text(std::size_t positions);
+/// A rate with a decimal prefix, "1 TB/s"; "unlimited".
+std::string rate_text(double per_second, const char* unit);
+/// 0.1234 -> "12.3 %"
+std::string percent_text(double share);
+/// A relative deviation: "0" below what doubles resolve, "+1.2e-07", or "+3.10 %".
+std::string deviation_text(double deviation);
+
+}  // namespace qfs

@@ -1,0 +1,147 @@
+#include "sim/run/crossover_search.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "analysis/crossover.hpp"
+#include "sim/run/isolate.hpp"
+#include "sim/run/points.hpp"
+
+namespace qfs {
+namespace {
+
+constexpr std::size_t search_limit = std::size_t{1} << 30U;  // positions per request
+
+/// A quantity of one simulated step that grows with the context; the crossover is where it passes zero.
+using Excess = std::function<Seconds(const ExecutionTable&)>;
+
+const Row& row_of(const ExecutionTable& table, OpKind kind) {
+  const auto found = std::find_if(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    return !row.message && row.op == kind;
+  });
+  if (found == table.rows.end()) {
+    throw std::logic_error("crossover search: the table lacks an operation");
+  }
+  return *found;
+}
+
+/// The first step alone, without vocabulary product or numbers.
+ExecutionTable simulate_step(const RunConfig& config, BlockOrder block, std::size_t context) {
+  RunConfig one = config;
+  one.workload.tokens = 1;
+  one.workload.lm_head = false;
+  one.numerics.inject = {};
+  const SystemConfig system = system_config(one, block, context);
+  return run_isolated({[&] { return simulate(system); }}, 1).front().table;
+}
+
+/// Smallest context with a positive excess, and that excess and the one before it.
+struct Bracket {
+  std::size_t above = 0;
+  double excess_below = 0;
+  double excess_above = 0;
+};
+
+class Search {
+ public:
+  Search(const RunConfig& config, BlockOrder block, Excess excess)
+      : config_(config), block_(block), excess_(std::move(excess)) {}
+
+  Crossover run(std::string name) const {
+    Crossover crossover{std::move(name), block_, CrossoverState::found, 0, std::nullopt};
+    if (excess_at(0) > 0) {
+      crossover.state = CrossoverState::exposed_at_0;
+    } else if (const std::size_t high = first_power_above(); high > search_limit) {
+      crossover.state = CrossoverState::never;
+    } else {
+      crossover.simulated = interpolate(narrow(high));
+    }
+    return crossover;
+  }
+
+ private:
+  [[nodiscard]] double excess_at(std::size_t context) const {
+    return excess_(simulate_step(config_, block_, context)).value();
+  }
+
+  [[nodiscard]] std::size_t first_power_above() const {
+    std::size_t context = 1;
+    while (context <= search_limit && excess_at(context) <= 0) {
+      context *= 2;
+    }
+    return context;
+  }
+
+  /// `high` has a positive excess, half of it has not.
+  [[nodiscard]] Bracket narrow(std::size_t high) const {
+    std::size_t low = high / 2;
+    while (high - low > 1) {
+      const std::size_t middle = low + (high - low) / 2;
+      (excess_at(middle) > 0 ? high : low) = middle;
+    }
+    return {high, excess_at(high - 1), excess_at(high)};
+  }
+
+  [[nodiscard]] static double interpolate(const Bracket& bracket) {
+    const double rise = bracket.excess_above - bracket.excess_below;
+    return static_cast<double>(bracket.above) - bracket.excess_above / rise;
+  }
+
+  const RunConfig& config_;
+  BlockOrder block_;
+  Excess excess_;
+};
+
+std::optional<double> finite(std::optional<double> value) {
+  return value && *value < std::numeric_limits<double>::infinity() ? value : std::nullopt;
+}
+
+}  // namespace
+
+Seconds sweep_beyond_ffn(const ExecutionTable& table) {
+  const Row& sweep = row_of(table, OpKind::sweep);
+  const Row& ffn = row_of(table, OpKind::ffn);
+  return to_seconds((sweep.end - sweep.start) - (ffn.end - ffn.start));
+}
+
+Seconds merge_wait(const ExecutionTable& table) {
+  Femtoseconds longest(std::numeric_limits<std::int64_t>::min());
+  for (const Row& merge : table.rows) {
+    if (merge.message || merge.op != OpKind::merge || merge.step != StepId(0)) {
+      continue;
+    }
+    Femtoseconds result;
+    Femtoseconds others;
+    for (const Dependency& dep : merge.deps) {
+      const bool of_sweep = table.rows[dep.row.value()].op == OpKind::sweep;
+      Femtoseconds& latest = of_sweep ? result : others;
+      latest = std::max(latest, dep.arrival);
+    }
+    longest = std::max(longest, result - others);
+  }
+  return to_seconds(longest);
+}
+
+std::vector<Crossover> find_crossovers(const RunConfig& config) {
+  std::vector<Crossover> crossovers;
+  if (config.arrangement != Arrangement::two_device ||
+      config.current_token != CurrentToken::merge) {
+    return crossovers;
+  }
+  const AnalyticParameters parameters =
+      analytic_parameters(config, config.block, config.workload.context);
+  crossovers.push_back(Search(config, config.block, sweep_beyond_ffn).run("ffn"));
+  crossovers.back().closed_form = finite(ffn_crossover(parameters));
+  for (const BlockOrder block : blocks_of(config)) {
+    crossovers.push_back(Search(config, block, merge_wait).run("latency"));
+    crossovers.back().closed_form = finite(
+        latency_crossover(analytic_parameters(config, block, config.workload.context)));
+  }
+  return crossovers;
+}
+
+}  // namespace qfs

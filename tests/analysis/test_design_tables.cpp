@@ -1,0 +1,81 @@
+// Every stack time that DESIGN.md 7 prints for the orders and arrangements that the closed form
+// covers.
+#include <vector>
+
+#include "analysis/closed_form.hpp"
+#include "tests/analysis/shapes.hpp"
+#include "tests/support/catch.hpp"
+
+namespace qfs {
+namespace {
+
+constexpr double printed = 1e-6;  // relative; the tables have three decimals of a microsecond
+
+struct Row {
+  double latency_us;
+  std::size_t context;
+  double standard_us;  // swapped too
+  double early_q_us;
+};
+
+double two_device_us(const AnalyticParameters& parameters) {
+  return to_microseconds(two_device_times(parameters).stack_time);
+}
+
+void check_rows(const ModelShape& shape, const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const auto time = [&](BlockOrder block) {
+      return two_device_us(test::ideal(shape, block, row.context, row.latency_us));
+    };
+    CAPTURE(row.latency_us, row.context);
+    CHECK(time(BlockOrder::standard) == Approx(row.standard_us).epsilon(printed));
+    CHECK(time(BlockOrder::swapped) == Approx(row.standard_us).epsilon(printed));
+    CHECK(time(BlockOrder::early_q) == Approx(row.early_q_us).epsilon(printed));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("stack times of Qwen3-0.6B on two devices") {
+  check_rows(test::qwen3_0_6b(), {{0, 1024, 880.804, 880.804},
+                                  {0, 4608, 1291.846, 880.804},
+                                  {0, 5632, 1409.286, 880.804},
+                                  {0, 16384, 2642.412, 2113.929},
+                                  {0, 65536, 8279.556, 7751.074},
+                                  {5, 1024, 1160.804, 880.804},
+                                  {5, 5632, 1689.286, 1160.804},
+                                  {5, 65536, 8559.556, 8031.074}});
+}
+
+TEST_CASE("stack times of Qwen3-4B on two devices") {
+  check_rows(test::qwen3_4b(), {{0, 16384, 9305.063, 7266.632},
+                                {0, 65536, 16552.821, 11173.626},
+                                {5, 16384, 9665.063, 7266.632}});
+}
+
+TEST_CASE("stack times with unequal bandwidths") {
+  const auto time = [](BlockOrder block, double compute, double cache) {
+    AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), block, 16384, 5);
+    parameters.compute.bandwidth = BytesPerSecond(compute);
+    parameters.cache.bandwidth = BytesPerSecond(cache);
+    return two_device_us(parameters);
+  };
+  CHECK(time(BlockOrder::standard, 4e12, 1e12) == Approx(2349.889).epsilon(printed));
+  CHECK(time(BlockOrder::early_q, 4e12, 1e12) == Approx(2217.768).epsilon(printed));
+  CHECK(time(BlockOrder::standard, 1e12, 4e12) == Approx(1513.125).epsilon(printed));
+  CHECK(time(BlockOrder::early_q, 1e12, 4e12) == Approx(984.643).epsilon(printed));
+}
+
+TEST_CASE("stack times of Qwen3-0.6B on one device, the same in every order") {
+  for (const auto block : {BlockOrder::standard, BlockOrder::swapped, BlockOrder::early_q}) {
+    const auto time = [&](std::size_t context) {
+      const AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), block, context);
+      return to_microseconds(colocated_times(parameters).stack_time);
+    };
+    CAPTURE(name_of(block));
+    CHECK(time(1024) == Approx(998.244).epsilon(printed));
+    CHECK(time(65536) == Approx(8396.997).epsilon(printed));
+  }
+}
+
+}  // namespace qfs

@@ -1,0 +1,133 @@
+// What must hold whatever the parameters: bounds, scaling, monotony, limits.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "analysis/closed_form.hpp"
+#include "analysis/operation_costs.hpp"
+#include "analysis/roofline.hpp"
+#include "tests/analysis/random_cases.hpp"
+#include "tests/analysis/shapes.hpp"
+#include "tests/support/catch.hpp"
+
+namespace qfs {
+namespace {
+
+constexpr double rounding = 1e-11;  // relative, of sums of some hundred times
+
+double total(const AnalyticTimes& times) {
+  const auto add = [](double sum, Seconds step) { return sum + step.value(); };
+  return std::accumulate(times.step_times.begin(), times.step_times.end(), 0.0, add);
+}
+
+void check_not_below(const AnalyticTimes& longer, const AnalyticTimes& shorter) {
+  CHECK(longer.stack_time.value() >= shorter.stack_time.value() * (1 - rounding));
+  CHECK(total(longer) >= total(shorter) * (1 - rounding));
+}
+
+}  // namespace
+
+TEST_CASE("no step is shorter than its roofline, and every resource binds somewhere") {
+  std::set<AnalyticResource> binding;
+  for (const AnalyticParameters& parameters : test::random_cases(500)) {
+    const AnalyticTimes split = two_device_times(parameters);
+    const AnalyticTimes together = colocated_times(parameters);
+    for (std::size_t token = 0; token < parameters.tokens; ++token) {
+      const Roofline of_split = two_device_roofline(parameters, token);
+      const Roofline of_together = colocated_roofline(parameters, token);
+      CHECK(split.step_times[token].value() >= of_split.time.value() * (1 - rounding));
+      CHECK(together.step_times[token].value() >= of_together.time.value() * (1 - rounding));
+      binding.insert({of_split.bound, of_together.bound});
+    }
+  }
+  CHECK(binding.size() == analytic_resources);
+}
+
+TEST_CASE("more context, or more latency, takes no less time") {
+  for (const AnalyticParameters& parameters : test::random_cases(500)) {
+    const AnalyticTimes split = two_device_times(parameters);
+    for (const std::size_t more : {1, 7, 100}) {
+      AnalyticParameters longer = parameters;
+      longer.context += more;
+      check_not_below(two_device_times(longer), split);
+      check_not_below(colocated_times(longer), colocated_times(parameters));
+    }
+    for (const double more : {1e-9, 1e-7, 1e-5}) {
+      AnalyticParameters slower = parameters;
+      slower.link_latency += Seconds(more);
+      check_not_below(two_device_times(slower), split);
+    }
+  }
+}
+
+TEST_CASE("twice every rate and half every delay is half the time, to the bit") {
+  const auto faster = [](AnalyticDevice& device) {
+    device.bandwidth = 2 * device.bandwidth;
+    device.mac_rate = 2 * device.mac_rate;
+    device.exp_rate = 2 * device.exp_rate;
+    device.launch_overhead = 0.5 * device.launch_overhead;
+  };
+  for (const AnalyticParameters& parameters : test::random_cases(100)) {
+    AnalyticParameters half = parameters;
+    faster(half.compute);
+    faster(half.cache);
+    half.link_bandwidth = 2 * half.link_bandwidth;
+    half.link_latency = 0.5 * half.link_latency;
+    half.link_message_overhead = 0.5 * half.link_message_overhead;
+    CHECK(2 * two_device_times(half).stack_time == two_device_times(parameters).stack_time);
+    CHECK(2 * colocated_times(half).stack_time == colocated_times(parameters).stack_time);
+  }
+}
+
+TEST_CASE("swept bytes alone depend on batch times context") {
+  for (const auto block : {BlockOrder::standard, BlockOrder::swapped, BlockOrder::early_q}) {
+    AnalyticParameters many = test::ideal(test::qwen3_0_6b(), block, 1000, 5);
+    many.batch = 8;
+    const AnalyticParameters one = test::ideal(test::qwen3_0_6b(), block, 8000, 5);
+    CHECK(two_device_times(many).stack_time == two_device_times(one).stack_time);
+    CHECK(colocated_times(many).stack_time == colocated_times(one).stack_time);
+  }
+}
+
+TEST_CASE("with unlimited rates only launches and latencies remain") {
+  struct Case {
+    BlockOrder block;
+    CurrentToken current_token;
+    double two_device;  // launches a layer on the critical path
+    double colocated;   // launches a layer
+  };
+  for (const Case& expected : {Case{BlockOrder::standard, CurrentToken::merge, 5, 6},
+                               Case{BlockOrder::swapped, CurrentToken::merge, 5, 6},
+                               Case{BlockOrder::early_q, CurrentToken::merge, 5, 6},
+                               Case{BlockOrder::standard, CurrentToken::append_first, 5, 5},
+                               Case{BlockOrder::swapped, CurrentToken::append_first, 5, 5},
+                               Case{BlockOrder::early_q, CurrentToken::append_first, 6, 6}}) {
+    AnalyticParameters parameters;
+    parameters.shape = test::qwen3_0_6b();
+    parameters.block = expected.block;
+    parameters.current_token = expected.current_token;
+    parameters.compute.launch_overhead = Seconds(1);
+    parameters.cache.launch_overhead = Seconds(1);
+    CAPTURE(name_of(expected.block), name_of(expected.current_token));
+    CHECK(two_device_times(parameters).stack_time.value() == 28 * expected.two_device);
+    CHECK(colocated_times(parameters).stack_time.value() == 28 * expected.colocated);
+  }
+}
+
+TEST_CASE("one device without an append to overlap takes the sum of its operations") {
+  for (AnalyticParameters parameters : test::random_cases(100)) {
+    parameters.accounting = Accounting::weights_and_sweep;
+    const AnalyticCosts costs(parameters);
+    const auto alone = [&](const AnalyticCost& cost) {
+      return time_alone(cost, parameters.compute).value();
+    };
+    const double projections =
+        costs.fused_qkv() ? alone(costs.qkv()) : alone(costs.q()) + alone(costs.kv());
+    const double layer = projections + alone(costs.sweep(costs.swept_positions(0))) +
+                         alone(costs.o()) + alone(costs.ffn());
+    CHECK(colocated_times(parameters).stack_time.value() ==
+          Approx(static_cast<double>(parameters.shape.layers) * layer).epsilon(rounding));
+  }
+}
+
+}  // namespace qfs

@@ -1,0 +1,67 @@
+#include "analysis/operation_costs.hpp"
+#include "tests/analysis/shapes.hpp"
+#include "tests/support/catch.hpp"
+
+namespace qfs {
+
+TEST_CASE("weights and swept positions of DESIGN.md 7") {
+  const AnalyticParameters small = test::ideal(test::qwen3_0_6b(), BlockOrder::early_q, 0);
+  const AnalyticCosts costs(small);
+  CHECK(costs.ffn().bytes == Bytes(18'874'368));
+  CHECK(costs.q().bytes + costs.o().bytes == Bytes(8'388'608));
+  CHECK(costs.ffn().bytes + costs.kv().bytes == Bytes(23'068'672));
+  CHECK(costs.sweep(1).bytes == Bytes(4096));
+  CHECK(costs.append() == Bytes(0));
+  CHECK(costs.q_message() == Bytes(4096));
+  CHECK(costs.kv_message() == Bytes(4096));
+  CHECK(costs.partial_message() == Bytes(4096 + 64));
+  const AnalyticParameters large = test::ideal(test::qwen3_4b(), BlockOrder::early_q, 0);
+  CHECK(AnalyticCosts(large).ffn().bytes == Bytes(149'422'080));
+  CHECK(AnalyticCosts(large).q().bytes + AnalyticCosts(large).o().bytes == Bytes(41'943'040));
+}
+
+TEST_CASE("what full accounting adds, by hand") {
+  AnalyticParameters parameters = test::by_hand(BlockOrder::standard, 0);
+  const AnalyticCosts costs(parameters);
+  CHECK(costs.q().bytes == Bytes(20));
+  CHECK(costs.kv().bytes == Bytes(32));
+  CHECK(costs.qkv().bytes == Bytes(44));
+  CHECK(costs.sweep(3).bytes == Bytes(36));
+  CHECK(costs.o().bytes == Bytes(28));
+  CHECK(costs.ffn().bytes == Bytes(28));
+  CHECK(costs.lm_head().bytes == Bytes(24));
+  CHECK(costs.append() == Bytes(8));
+  parameters.current_token = CurrentToken::append_first;
+  CHECK(costs.o().bytes == Bytes(32));
+  parameters.batch = 5;  // weights once, the rest per request
+  CHECK(costs.q().bytes == Bytes(68));
+  CHECK(costs.sweep(3).bytes == 5 * Bytes(36));
+  CHECK(costs.append() == 5 * Bytes(8));
+}
+
+TEST_CASE("arithmetic is counted per request") {
+  AnalyticParameters parameters = test::by_hand(BlockOrder::standard, 0);
+  parameters.batch = 3;
+  const AnalyticCosts costs(parameters);
+  CHECK(costs.q().macs == 3 * Macs(4));
+  CHECK(costs.kv().macs == 3 * Macs(8));
+  CHECK(costs.o().macs == 3 * Macs(4));
+  CHECK(costs.ffn().macs == 3 * Macs(6));
+  CHECK(costs.ffn().exps == 3 * Exps(1));
+  CHECK(costs.sweep(7).macs == 3 * Macs(28));
+  CHECK(costs.sweep(7).exps == 3 * Exps(7));
+  CHECK(costs.lm_head().macs == 3 * Macs(6));
+}
+
+TEST_CASE("an operation alone: launches, then the slowest of memory and arithmetic") {
+  AnalyticDevice device;
+  device.bandwidth = BytesPerSecond(10);
+  device.mac_rate = MacsPerSecond(2);
+  device.exp_rate = ExpsPerSecond(5);
+  device.launch_overhead = Seconds(1);
+  CHECK(time_alone({2, Bytes(60), Macs(8), Exps(10)}, device) == Seconds(2 + 6));
+  CHECK(time_alone({2, Bytes(60), Macs(14), Exps(10)}, device) == Seconds(2 + 7));
+  CHECK(time_alone({0, Bytes(60), Macs(14), Exps(40)}, device) == Seconds(8));
+}
+
+}  // namespace qfs
