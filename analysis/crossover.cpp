@@ -1,18 +1,28 @@
 #include "analysis/crossover.hpp"
 
+#include <algorithm>
+
 #include "analysis/operation_costs.hpp"
 
 namespace qfs {
 namespace {
 
-AnalyticParameters weights_and_sweep_only(const AnalyticParameters& parameters) {
-  AnalyticParameters counted = parameters;
-  counted.accounting = Accounting::weights_and_sweep;
-  return counted;
-}
-
-double positions(double hidden, double per_position) {
-  return per_position > 0 ? hidden / per_position : unlimited;
+/// The context at which one sweep has come to take `time`; negative if an empty cache takes longer already. The memory
+/// and the two kinds of arithmetic work side by side, so the first of them to need that long decides.
+double positions_in(Seconds time, const AnalyticParameters& parameters) {
+  const AnalyticCosts costs(parameters);
+  const AnalyticCost none = costs.sweep(0);
+  const AnalyticCost one = costs.sweep(1);
+  const AnalyticDevice& cache = parameters.cache;
+  const double room = (time - launch_time(none, cache)).value();
+  const auto positions = [room](Seconds fixed, Seconds per_position) {
+    const double left = room - fixed.value();
+    return left < 0 || per_position.value() > 0 ? left / per_position.value() : unlimited;
+  };
+  return std::min({positions(none.bytes / cache.bandwidth,
+                             (one.bytes - none.bytes) / cache.bandwidth),
+                   positions(none.macs / cache.mac_rate, (one.macs - none.macs) / cache.mac_rate),
+                   positions(none.exps / cache.exp_rate, (one.exps - none.exps) / cache.exp_rate)});
 }
 
 Seconds message_time(const AnalyticParameters& parameters, Bytes bytes) {
@@ -22,32 +32,25 @@ Seconds message_time(const AnalyticParameters& parameters, Bytes bytes) {
 
 }  // namespace
 
-double ffn_crossover(const AnalyticParameters& parameters) {
-  const AnalyticParameters counted = weights_and_sweep_only(parameters);
-  const AnalyticCosts costs(counted);
-  return positions((costs.ffn().bytes / counted.compute.bandwidth).value(),
-                   (costs.sweep(1).bytes / counted.cache.bandwidth).value());
+std::optional<double> ffn_crossover(const AnalyticParameters& parameters) {
+  const AnalyticCosts costs(parameters);
+  const double found = positions_in(time_alone(costs.ffn(), parameters.compute), parameters);
+  return found < 0 ? std::nullopt : std::optional(found);
 }
 
 std::optional<double> latency_crossover(const AnalyticParameters& parameters) {
   if (parameters.current_token == CurrentToken::append_first) {
     return std::nullopt;
   }
-  const AnalyticParameters counted = weights_and_sweep_only(parameters);
-  const AnalyticCosts costs(counted);
-  Seconds beside = time_alone(costs.kv(), counted.compute);
-  if (counted.block == BlockOrder::early_q) {
-    beside += time_alone(costs.ffn(), counted.compute);
+  const AnalyticCosts costs(parameters);
+  Seconds beside = time_alone(costs.kv(), parameters.compute);
+  if (parameters.block == BlockOrder::early_q) {
+    beside += time_alone(costs.ffn(), parameters.compute);
   }
-  const Seconds fixed = message_time(counted, costs.q_message()) +
-                        message_time(counted, costs.partial_message()) +
-                        time_alone(costs.sweep(0), counted.cache);
-  const double hidden = (beside - fixed).value();
-  if (hidden < 0) {
-    return std::nullopt;
-  }
-  const Seconds one = time_alone(costs.sweep(1), counted.cache);
-  return positions(hidden, (one - time_alone(costs.sweep(0), counted.cache)).value());
+  const Seconds messages = message_time(parameters, costs.q_message()) +
+                           message_time(parameters, costs.partial_message());
+  const double found = positions_in(beside - messages, parameters);
+  return found < 0 ? std::nullopt : std::optional(found);
 }
 
 }  // namespace qfs

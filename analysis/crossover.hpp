@@ -1,9 +1,7 @@
 // The contexts beyond which a sweep no longer hides, in closed form, for the arrangement
 // two_device; DESIGN.md 7. In positions per request (fractional), at equal contexts.
 //
-// Both count as weights_and_sweep does, whatever parameters.accounting says: activations are free,
-// and so is the append, which would otherwise take part of the cache device's bandwidth from the
-// sweep.
+// In full accounting the appends are left out: at the crossing a layer's k and v leave after its sweep has ended.
 #pragma once
 
 #include <optional>
@@ -12,10 +10,10 @@
 
 namespace qfs {
 
-/// Where reading the feed-forward's weights takes as long as reading the swept KV: memory times
-/// alone, each at its own device's bandwidth, so no launch, arithmetic, link or block order enters.
-/// Infinite if the cache device's memory takes no time.
-double ffn_crossover(const AnalyticParameters& parameters);
+/// Where a sweep takes as long as the feed-forward, each on its own device: with ideal devices and weights_and_sweep,
+/// where their bytes are equal. No link or block order enters. None where it does so already at context 0; infinite if a
+/// position takes no time.
+std::optional<double> ffn_crossover(const AnalyticParameters& parameters);
 
 /// Where the merge first waits for the sweep, in the given block order: what the compute device
 /// does between q and the merge (early_q: ffn and kv; else kv) takes as long as the query's

@@ -80,8 +80,10 @@ class Checker {
     for (const auto& [kind, errors] : kinds_) {
       report_.kinds.push_back(errors);
     }
-    for (const auto& [id, error] : failed_) {
-      report_.failures.push_back(error);
+    for (const OpId id : log_.executed) {
+      if (const auto failure = failed_.find(id); failure != failed_.end()) {
+        report_.failures.push_back(failure->second);
+      }
     }
     return std::move(report_);
   }
@@ -118,8 +120,9 @@ class Checker {
     }
     for (const Operation* operation : operations) {
       if (operation->kind == OpKind::sweep) {
-        note(*operation, recomputation_.sweep_error(*operation, history));
-        note_sensitivity(*operation, history);
+        const Recomputation::Sweep want = recomputation_.recompute_sweep(*operation, history);
+        note(*operation, recomputation_.sweep_error(*operation, want));
+        note_sensitivity(operation->positions, want, history);
       }
     }
   }
@@ -129,13 +132,13 @@ class Checker {
     return {values.begin(), values.end()};
   }
 
-  void note_sensitivity(const Operation& sweep, const KvCache& history) {
-    if (sweep.positions < 2) {
+  void note_sensitivity(std::size_t positions, const Recomputation::Sweep& sweep,
+                        const KvCache& history) {
+    if (positions < 2) {
       return;
     }
     Sensitivity& sensitivity = report_.sensitivity;
-    const double newest =
-        recomputation_.omission_effect(sweep, history, sweep.positions - 1);
+    const double newest = recomputation_.omission_effect(sweep, history, positions - 1);
     const double oldest = recomputation_.omission_effect(sweep, history, 0);
     const bool first = sensitivity.sweeps == 0;
     sensitivity.newest = first ? newest : std::min(sensitivity.newest, newest);

@@ -44,7 +44,7 @@ struct Sensitivity {
 
 struct NumericReport {
   std::vector<KindErrors> kinds;         // in program order; only kinds that ran
-  std::vector<OperationError> failures;  // beyond their kind's tolerance, in graph order; the first is the cause
+  std::vector<OperationError> failures;  // beyond their kind's tolerance, as executed; the first is the cause
   std::vector<EndToEndError> end_to_end;
   double end_to_end_tolerance = 0;
   Sensitivity sensitivity;

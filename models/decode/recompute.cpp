@@ -201,18 +201,16 @@ double Recomputation::lm_head_error(const Operation& operation) const {
   return std::isfinite(relative) ? relative : infinite;
 }
 
-Recomputation::State Recomputation::sweep_state(const Operation& sweep,
-                                                const KvCache& history) const {
-  State state{Vector(shape().q_width()), Vector(shape().heads)};
-  const Vector q = argument(sweep, 0);
+Recomputation::Sweep Recomputation::recompute_sweep(const Operation& sweep,
+                                                    const KvCache& history) const {
+  Sweep want{argument(sweep, 0), Vector(shape().q_width()), Vector(shape().heads)};
   history.with_rows(sweep.positions, [&](const auto& rows) {
-    sweep_reference(q, rows, std::span(state.o), std::span(state.lse));
+    sweep_reference(want.q, rows, std::span(want.o), std::span(want.lse));
   });
-  return state;
+  return want;
 }
 
-double Recomputation::sweep_error(const Operation& sweep, const KvCache& history) const {
-  const State want = sweep_state(sweep, history);
+double Recomputation::sweep_error(const Operation& sweep, const Sweep& want) const {
   const std::span<const float> got = log_.of(sweep.id);
   const std::size_t width = shape().q_width();
   double error = sweep.positions == 0 ? 0 : relative_error(got.first(width), want.o);
@@ -233,10 +231,8 @@ double Recomputation::append_error(const Operation& append) const {
 }
 
 /// Without position j of weight w the rest renormalises: o' - o = (o - v_j) w / (1 - w), per head.
-double Recomputation::omission_effect(const Operation& sweep, const KvCache& history,
+double Recomputation::omission_effect(const Sweep& sweep, const KvCache& history,
                                       std::size_t position) const {
-  const State state = sweep_state(sweep, history);
-  const Vector q = argument(sweep, 0);
   const std::size_t d = shape().head_dim;
   std::vector<float> k(shape().kv_width());
   std::vector<float> v(shape().kv_width());
@@ -247,11 +243,11 @@ double Recomputation::omission_effect(const Operation& sweep, const KvCache& his
     const std::size_t kv = head / shape().group() * d;
     double score = 0;
     for (std::size_t i = 0; i < d; ++i) {
-      score += q[head * d + i] * k[kv + i];
+      score += sweep.q[head * d + i] * k[kv + i];
     }
-    const double w = std::exp(score / std::sqrt(static_cast<double>(d)) - state.lse[head]);
+    const double w = std::exp(score / std::sqrt(static_cast<double>(d)) - sweep.lse[head]);
     for (std::size_t i = 0; i < d; ++i) {
-      const double o = state.o[head * d + i];
+      const double o = sweep.o[head * d + i];
       change += std::pow((o - v[kv + i]) * w / (1 - w), 2);
       norm += o * o;
     }

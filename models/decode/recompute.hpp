@@ -2,7 +2,10 @@
 // returned before any rounding of its output.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "decode/graph.hpp"
@@ -15,7 +18,14 @@ namespace qfs {
 /// The output of every executed operation, by id, as its kernel returned it (values.hpp gives the layout).
 struct NumericLog {
   std::vector<std::vector<float>> outputs;
+  std::vector<OpId> executed;  // in the order in which they ended
+
+  explicit NumericLog(std::size_t operations) : outputs(operations) {}
   [[nodiscard]] const std::vector<float>& of(OpId id) const { return outputs[id.value()]; }
+  void note(OpId id, std::vector<float> output) {
+    outputs[id.value()] = std::move(output);
+    executed.push_back(id);
+  }
 };
 
 /// Whether the edge between two operations crosses from one device to another, so that its value was rounded for the wire.
@@ -31,19 +41,24 @@ class Recomputation {
 
   /// The relative error of what the operation returned; for every kind but sweep and append.
   [[nodiscard]] double error_of(const Operation& operation) const;
-  /// The same for a sweep and for an append, given the cache of its request and layer with every row ever made for it.
-  [[nodiscard]] double sweep_error(const Operation& sweep, const KvCache& history) const;
+  /// The same for an append.
   [[nodiscard]] double append_error(const Operation& append) const;
+
+  /// A sweep in fp64: its query, and the state that it should have returned.
+  struct Sweep {
+    std::vector<double> q;
+    std::vector<double> o;
+    std::vector<double> lse;
+  };
+  /// `history`: the cache of its request and layer with every row ever made for it.
+  [[nodiscard]] Sweep recompute_sweep(const Operation& sweep, const KvCache& history) const;
+  [[nodiscard]] double sweep_error(const Operation& sweep, const Sweep& want) const;
   /// Relative change of the sweep's o if one of its positions had been left out. Needs positions >= 2.
-  [[nodiscard]] double omission_effect(const Operation& sweep, const KvCache& history,
+  [[nodiscard]] double omission_effect(const Sweep& sweep, const KvCache& history,
                                        std::size_t position) const;
 
  private:
   using Vector = std::vector<double>;
-  struct State {
-    Vector o;
-    Vector lse;
-  };
 
   [[nodiscard]] Vector expected(const Operation& operation) const;
   [[nodiscard]] Vector embed(const Operation& operation) const;
@@ -55,7 +70,6 @@ class Recomputation {
   [[nodiscard]] Vector normed(Vector x, const std::vector<Bf16>& gain) const;
   void add_heads(const Operation& operation, const WeightMatrix& w, const std::vector<Bf16>& gain,
                  const Vector& x, Vector& output) const;
-  [[nodiscard]] State sweep_state(const Operation& sweep, const KvCache& history) const;
   [[nodiscard]] const LayerWeights& weights(const Operation& operation) const {
     return inputs_.weights().layer(operation.layer);
   }

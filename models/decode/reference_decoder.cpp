@@ -22,6 +22,7 @@ std::vector<double> sum(std::vector<double> a, const std::vector<double>& b) {
 template <class Stored>
 double dot(std::span<const double> q, const Stored* row) {
   double total = 0;
+#pragma omp simd reduction(+ : total)
   for (std::size_t i = 0; i < q.size(); ++i) {
     total += q[i] * static_cast<double>(to_float(row[i]));
   }
@@ -30,6 +31,7 @@ double dot(std::span<const double> q, const Stored* row) {
 
 double dot(std::span<const double> q, std::span<const double> row) {
   double total = 0;
+#pragma omp simd reduction(+ : total)
   for (std::size_t i = 0; i < q.size(); ++i) {
     total += q[i] * row[i];
   }

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/attention.hpp"
 #include "kernels/format.hpp"
@@ -19,6 +20,7 @@ double to_double(Bf16 value) { return to_float(value); }
 template <class Stored>
 double score(std::span<const double> q, const Stored* k) {
   double sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (std::size_t c = 0; c < q.size(); ++c) {
     sum += q[c] * to_double(k[c]);
   }
@@ -28,14 +30,15 @@ double score(std::span<const double> q, const Stored* k) {
 template <class Stored>
 double attend(std::span<const double> q, const Stored* k, const Stored* v, std::size_t positions,
               std::span<double> o) {
-  double max = minus_infinity;
+  std::vector<double> weights(positions);
   for (std::size_t t = 0; t < positions; ++t) {
-    max = std::max(max, score(q, k + t * q.size()));
+    weights[t] = score(q, k + t * q.size());
   }
+  const double max = *std::ranges::max_element(weights);
   double total = 0;
   std::ranges::fill(o, 0.0);
   for (std::size_t t = 0; t < positions; ++t) {
-    const double weight = std::exp(score(q, k + t * q.size()) - max);
+    const double weight = std::exp(weights[t] - max);
     total += weight;
     for (std::size_t c = 0; c < o.size(); ++c) {
       o[c] += weight * to_double(v[t * q.size() + c]);

@@ -41,6 +41,7 @@ void linear_reference(const Matrix& w, std::span<const double> x, std::span<doub
   for (std::size_t b = 0; b < batch; ++b) {
     for (std::size_t r = 0; r < w.rows; ++r) {
       double sum = 0;
+#pragma omp simd reduction(+ : sum)
       for (std::size_t c = 0; c < w.columns; ++c) {
         sum += double{to_float(w.values[r * w.columns + c])} * x[b * w.columns + c];
       }

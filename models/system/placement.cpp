@@ -1,10 +1,14 @@
 #include "system/placement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
+
+#include "base/error.hpp"
 
 namespace qfs {
 namespace {
@@ -12,9 +16,13 @@ namespace {
 constexpr std::size_t compute_device = 0;
 constexpr std::size_t cache_device = 1;
 
+bool at(const Fault& fault, const Operation& operation) {
+  return fault.layer == operation.layer && fault.step == operation.step;
+}
+
 bool dropped(const Fault& fault, const Operation& consumer, ValueKind value) {
-  return fault.kind == FaultKind::drop_edge && fault.layer == consumer.layer &&
-         fault.step == consumer.step && fault.operation == consumer.kind && fault.value == value;
+  return fault.kind == FaultKind::drop_edge && at(fault, consumer) &&
+         fault.operation == consumer.kind && fault.value == value;
 }
 
 void add_waits(Program& program, const Fault& fault) {
@@ -65,7 +73,39 @@ bool awaited_elsewhere(const Program& program, OpId id) {
   });
 }
 
+bool struck(Arrangement arrangement, const Fault& fault, const Operation& operation) {
+  switch (fault.kind) {
+    case FaultKind::none:
+      return true;
+    case FaultKind::drop_edge:
+      return std::any_of(operation.inputs.begin(), operation.inputs.end(), [&](const Edge& edge) {
+        return dropped(fault, operation, edge.value);
+      });
+    case FaultKind::wrong_weights:
+      return at(fault, operation) && operation.kind == fault.operation;
+    case FaultKind::alter_in_flight:
+      return arrangement != Arrangement::colocated && at(fault, operation);
+    case FaultKind::swap_kv:
+      return at(fault, operation) && operation.kind == OpKind::append;
+    case FaultKind::skip_position:
+      return at(fault, operation) && operation.kind == OpKind::sweep && operation.positions > 0;
+  }
+  throw std::logic_error("struck: unknown fault");
+}
+
 }  // namespace
+
+void require_strikes(const Graph& graph, Arrangement arrangement, const Fault& fault) {
+  const bool any =
+      std::any_of(graph.operations.begin(), graph.operations.end(),
+                  [&](const Operation& operation) { return struck(arrangement, fault, operation); });
+  if (!any) {
+    throw ConfigError(fmt::format(
+        "numerics.inject: nothing in layer {} of step {} for the fault {} (operation {}, value {})",
+        fault.layer.value(), fault.step.value(), name_of(fault.kind), name_of(fault.operation),
+        name_of(fault.value)));
+  }
+}
 
 std::vector<DeviceRole> roles_of(Arrangement arrangement) {
   switch (arrangement) {

@@ -56,8 +56,8 @@ System::System(sc_core::sc_module_name name, const SystemConfig& config, const P
       config_(config),
       program_(program),
       inputs_(inputs),
-      progress_(std::move(progress)) {
-  log_.outputs.resize(program.graph.operations.size());
+      progress_(std::move(progress)),
+      log_(program.graph.operations.size()) {
   const std::size_t devices = roles_of(config.arrangement).size();
   build_device(DeviceId(0), config.compute_device);
   if (devices == 2) {
@@ -96,6 +96,7 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
                           const Progress& progress) {
   set_femtosecond_resolution();
   const Graph graph = make_graph(config.rules.shape, config.graph);
+  require_strikes(graph, config.arrangement, config.fault);
   const Program program = make_program(graph, config.rules, config.arrangement, config.fault);
   const Inputs* inputs = numerics != nullptr ? &numerics->inputs : nullptr;
   System system("system", config, program, inputs, progress.launched);

@@ -224,17 +224,16 @@ std::string decimal_text(const std::string& digits, int exponent) {
   constexpr int longest = 21;
   const int count = static_cast<int>(digits.size());
   if (exponent < -6 || exponent >= longest) {
-    const std::string rest = count > 1 ? "." + digits.substr(1) : "";
-    return fmt::format("{}{}e{}", digits[0], rest, exponent);
+    return fmt::format("{}{}{}e{}", digits[0], count > 1 ? "." : "", digits.substr(1), exponent);
   }
   if (exponent < 0) {
-    return "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+    return fmt::format("0.{:0>{}}", digits, count - exponent - 1);
   }
   if (count <= exponent + 1) {
-    return digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0');
+    return fmt::format("{:0<{}}", digits, exponent + 1);
   }
   const auto point = static_cast<std::size_t>(exponent) + 1;
-  return digits.substr(0, point) + "." + digits.substr(point);
+  return fmt::format("{}.{}", digits.substr(0, point), digits.substr(point));
 }
 
 /// The largest decimal unit that leaves at least 1 of a number of that power of ten, else the

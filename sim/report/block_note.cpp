@@ -27,8 +27,8 @@ std::string block_note_text(BlockOrder block) {
   if (note.control == block) {
     return trained + "the control of its family";
   }
-  return trained + fmt::format("{:+.4f} bits per byte against {}", note.bits_per_byte,
-                               name_of(note.control));
+  return trained +
+         fmt::format("{:+.4f} bits per byte against {}", note.bits_per_byte, name_of(note.control));
 }
 
 }  // namespace qfs

@@ -1,4 +1,5 @@
-// What a model gives up, or not, when it is trained with a block order. Document 001 measured it; no simulation can.
+// What a model gives up, or not, when it is trained with a block order. Document 001 measured it;
+// no simulation can.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@ namespace qfs {
 
 struct BlockNote {
   BlockOrder control = BlockOrder::standard;  // of its family; itself if it is the control
-  double bits_per_byte = 0;                   // trained so, against the control; 001, section 5's two tables
-  bool runs_existing_checkpoint = false;      // unchanged
+  double bits_per_byte = 0;  // trained so, against the control; 001, section 5's two tables
+  bool runs_existing_checkpoint = false;  // unchanged
 };
 
 BlockNote block_note(BlockOrder block);

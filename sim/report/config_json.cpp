@@ -56,9 +56,8 @@ Json inject_json(const Fault& fault) {
   if (fault.kind == FaultKind::none) {
     return nullptr;
   }
-  return {{"kind", name_of(fault.kind)},
-          {"layer", fault.layer.value()},
-          {"step", fault.step.value()}};
+  return {
+      {"kind", name_of(fault.kind)}, {"layer", fault.layer.value()}, {"step", fault.step.value()}};
 }
 
 Json numerics_config_json(const Numerics& numerics) {

@@ -44,15 +44,15 @@ std::string deps_of(const Row& row) {
 void add_line(fmt::memory_buffer& out, const std::string& point, const ExecutionTable& table,
               const Row& row) {
   const Work& work = row.work;
-  fmt::format_to(
-      std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-      point, row.id.value(), row.message ? "message" : name_of(row.op), carries_of(row),
-      row.layer.value(), row.step.value(), members_of(row), row.attempt,
-      table.resources[row.resource].name, exact_microseconds(row.ready),
-      exact_microseconds(row.start), exact_microseconds(row.end), deps_of(row),
-      work.weight_bytes.value(), work.kv_read_bytes.value(), work.kv_written_bytes.value(),
-      work.activation_bytes.value(), row.wire_bytes.value(), work.macs.value(), work.exps.value(),
-      work.launches);
+  fmt::format_to(std::back_inserter(out),
+                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", point,
+                 row.id.value(), row.message ? "message" : name_of(row.op), carries_of(row),
+                 row.layer.value(), row.step.value(), members_of(row), row.attempt,
+                 table.resources[row.resource].name, exact_microseconds(row.ready),
+                 exact_microseconds(row.start), exact_microseconds(row.end), deps_of(row),
+                 work.weight_bytes.value(), work.kv_read_bytes.value(),
+                 work.kv_written_bytes.value(), work.activation_bytes.value(),
+                 row.wire_bytes.value(), work.macs.value(), work.exps.value(), work.launches);
 }
 
 }  // namespace
@@ -62,8 +62,7 @@ std::string operations_csv(const RunResult& result) {
   out.append(std::string_view(header));
   for (std::size_t index = 0; index < result.points.size(); ++index) {
     const PointResult& point = result.points[index];
-    const std::string columns =
-        fmt::format("{},{},{}", index, name_of(point.block), point.context);
+    const std::string columns = fmt::format("{},{},{}", index, name_of(point.block), point.context);
     for (const Row& row : point.table.rows) {
       add_line(out, columns, point.table, row);
     }

@@ -7,9 +7,10 @@
 
 namespace qfs {
 
-/// One line per row after a line of names. `result` is the point's index in summary.json's list. Times are exact:
-/// microseconds with nine digits after the point. Lists are separated by spaces; an input in `deps` is
-/// row@arrival_us. `kind` is `message` for a message, whose values stand in `carries`.
+/// One line per row after a line of names. `result` is the point's index in summary.json's list.
+/// Times are exact: microseconds with nine digits after the point. Lists are separated by spaces;
+/// an input in `deps` is row@arrival_us. `kind` is `message` for a message, whose values stand in
+/// `carries`.
 std::string operations_csv(const RunResult& result);
 
 }  // namespace qfs

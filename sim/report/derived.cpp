@@ -161,9 +161,8 @@ LayerSides sides_of(const ExecutionTable& table) {
   };
   sides.t_a = mean_layer_time(table, operation(OpKind::sweep));
   sides.t_f = mean_layer_time(table, operation(OpKind::ffn));
-  sides.t_a2f = mean_layer_time(table, [](const Row& row) {
-    return row.message && carries(row, {ValueKind::partial});
-  });
+  sides.t_a2f = mean_layer_time(
+      table, [](const Row& row) { return row.message && carries(row, {ValueKind::partial}); });
   sides.t_f2a = mean_layer_time(table, [](const Row& row) {
     return row.message && carries(row, {ValueKind::q, ValueKind::k, ValueKind::v});
   });

@@ -1,5 +1,5 @@
-// What follows from the rows of one point besides its ledger: traffic, utilisation, the two sides of a layer, and
-// which resource bounds the step.
+// What follows from the rows of one point besides its ledger: traffic, utilisation, the two sides
+// of a layer, and which resource bounds the step.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace qfs {
 
-/// All work charged to one device (its executor and its memory writes), or all messages of one direction of the link.
+/// All work charged to one device (its executor and its memory writes), or all messages of one
+/// direction of the link.
 struct PlaceTraffic {
   std::string place;  // "compute_device", "cache_device", "link.to_cache_device", ...
   bool is_link = false;
@@ -29,8 +30,8 @@ std::vector<PlaceTraffic> traffic_of(const ExecutionTable& table,
                                      std::optional<StepId> step = std::nullopt);
 PlaceTraffic total_of(std::span<const PlaceTraffic> traffic);
 
-/// Time of the port that a message took: message_overhead + bytes / bandwidth, which is its row less latency and
-/// jitter.
+/// Time of the port that a message took: message_overhead + bytes / bandwidth, which is its row
+/// less latency and jitter.
 Femtoseconds port_time(const Row& message, const LinkConfig& link);
 
 /// Whether a resource was in use: an operation, a memory write or a message on its port.
@@ -42,9 +43,9 @@ struct ResourceUse {
 std::vector<ResourceUse> use_of(const ExecutionTable& table, const StepTime& step,
                                 const LinkConfig& link);
 
-/// Means over the layers of the first step, as attention-FFN simulators name them: A is the attention or cache side, F
-/// the side with the feed-forward. Each is the time in which at least one such row of the layer is under way, so that
-/// messages in flight together count once.
+/// Means over the layers of the first step, as attention-FFN simulators name them: A is the
+/// attention or cache side, F the side with the feed-forward. Each is the time in which at least
+/// one such row of the layer is under way, so that messages in flight together count once.
 struct LayerSides {
   Seconds t_a;                          // sweep
   Seconds t_f;                          // ffn
@@ -54,17 +55,20 @@ struct LayerSides {
 };
 LayerSides sides_of(const ExecutionTable& table);
 
-/// How long the first step would keep a resource busy if it ran at its peak: bytes / bandwidth, MACs / rate,
-/// exponentials / rate, launches x overhead, time of the port.
+/// How long the first step would keep a resource busy if it ran at its peak: bytes / bandwidth,
+/// MACs / rate, exponentials / rate, launches x overhead, time of the port.
 struct PeakLoad {
-  std::string resource;  // "cache_device memory", "cache_device compute", "link.to_cache_device", ...
+  std::string
+      resource;  // "cache_device memory", "cache_device compute", "link.to_cache_device", ...
   Seconds time;
-  double share = 0;  // of the step time: of a memory, its bandwidth utilisation; of compute, its MAC utilisation
+  double share = 0;  // of the step time: of a memory, its bandwidth utilisation; of compute, its
+                     // MAC utilisation
 };
 /// Those that take time, by place.
 std::vector<PeakLoad> loads_of(const ExecutionTable& table, const StepTime& first,
                                const RunConfig& config);
-/// The longest, which bounds the step; the first of equals. A step without any has no bound: an empty name.
+/// The longest, which bounds the step; the first of equals. A step without any has no bound: an
+/// empty name.
 PeakLoad bound_of(std::span<const PeakLoad> loads);
 
 }  // namespace qfs

@@ -140,7 +140,8 @@ class LedgerWalk {
   std::size_t change_ = 0;     // the first that has not been passed
   std::size_t begin_ = 0;      // likewise
   std::array<int, activities> running_{};
-  std::array<Femtoseconds, enum_names<OpKind>.size()> waiting_{};  // of the step being taken, by OpKind
+  std::array<Femtoseconds, enum_names<OpKind>.size()>
+      waiting_{};  // of the step being taken, by OpKind
 };
 
 }  // namespace

@@ -24,15 +24,16 @@ struct WaitingFor {
   Femtoseconds time;
 };
 
-/// Each instant of the step belongs to the first of these that holds for the wave, so that they add up to the step.
+/// Each instant of the step belongs to the first of these that holds for the wave, so that they add
+/// up to the step.
 struct StepLedger {
   Femtoseconds merge_and_output;  // its `o` or merge is running
   Femtoseconds compute;           // another of its static operations is running
   Femtoseconds sweep_exposed;     // its sweep is running
   Femtoseconds link_exposed;      // a message of it is in flight
   Femtoseconds waiting;           // none of these
-  /// Adds up to `waiting`, in program order: for an append in progress if there is one, else for the operation that
-  /// starts next.
+  /// Adds up to `waiting`, in program order: for an append in progress if there is one, else for
+  /// the operation that starts next.
   std::vector<WaitingFor> waiting_for;
   Femtoseconds sweep_busy;  // at least one of its sweeps is running, whatever else is
 

@@ -20,9 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What earlier runs may have written into their folder, and a new run does away with.
-constexpr std::array<std::string_view, 5> our_files{"summary.json", "operations.csv",
-                                                    "numerics.json", "timeline.json",
-                                                    "config.yaml"};
+constexpr std::array<std::string_view, 5> our_files{
+    "summary.json", "operations.csv", "numerics.json", "timeline.json", "config.yaml"};
 
 [[noreturn]] void refuse(const fs::path& folder, const std::string& why) {
   throw ConfigError(fmt::format("results folder {}: {}", folder.string(), why));
@@ -45,10 +44,12 @@ fs::path resolved(const fs::path& folder) {
 }
 
 bool is_results_folder(const fs::path& folder) {
-  return fs::is_regular_file(folder / "summary.json") && fs::is_regular_file(folder / "config.yaml");
+  return fs::is_regular_file(folder / "summary.json") &&
+         fs::is_regular_file(folder / "config.yaml");
 }
 
-/// A folder in use as a mount point or as somebody's working folder cannot be exchanged for another.
+/// A folder in use as a mount point or as somebody's working folder cannot be exchanged for
+/// another.
 bool is_movable(const fs::path& folder) {
   struct stat self {};
   struct stat parent {};
@@ -135,7 +136,8 @@ class MadeParents {
 
 class OpenFile {
  public:
-  OpenFile(const fs::path& path, int flags) : path_(path), file_(::open(path.c_str(), flags, 0666)) {
+  OpenFile(const fs::path& path, int flags)
+      : path_(path), file_(::open(path.c_str(), flags, 0666)) {
     if (file_ < 0) {
       fail(path_, errno);
     }
@@ -172,8 +174,9 @@ void write_file(const fs::path& path, std::string_view content) {
   file.sync();
 }
 
-/// Puts `written` in the place of an earlier folder; gives the path where that lies now. One stroke where the file
-/// system can exchange two names; else two, the first of which is undone if the second fails.
+/// Puts `written` in the place of an earlier folder; gives the path where that lies now. One stroke
+/// where the file system can exchange two names; else two, the first of which is undone if the
+/// second fails.
 fs::path exchange(const fs::path& written, const fs::path& folder, const fs::path& aside) {
   if (::renameat2(AT_FDCWD, written.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
     return written;
@@ -191,7 +194,8 @@ fs::path exchange(const fs::path& written, const fs::path& folder, const fs::pat
   return aside;
 }
 
-/// Moves back what was in the earlier folder and is not ours. What cannot be moved is left where it lies.
+/// Moves back what was in the earlier folder and is not ours. What cannot be moved is left where it
+/// lies.
 void keep_foreign(const fs::path& earlier, const fs::path& folder, ScratchFolder& scratch) {
   std::vector<fs::path> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(earlier)) {
@@ -262,8 +266,8 @@ void write_results(const std::filesystem::path& folder,
   try {
     write_checked(resolved(folder), files);
   } catch (const fs::filesystem_error& error) {
-    throw RunError(fmt::format("cannot write {}: {}", error.path1().string(),
-                               error.code().message()));
+    throw RunError(
+        fmt::format("cannot write {}: {}", error.path1().string(), error.code().message()));
   }
 }
 

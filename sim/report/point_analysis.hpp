@@ -17,8 +17,9 @@ inline constexpr double agreement_tolerance = 1e-6;
 
 /// Simulated times of one point against the closed form for the same parameters.
 struct ClosedFormAgreement {
-  double deviation = 0;   // (simulated - closed form) / closed form, the largest of stack time and step times
-  bool expected = true;   // false where they need not agree: the link jitters
+  double deviation =
+      0;  // (simulated - closed form) / closed form, the largest of stack time and step times
+  bool expected = true;  // false where they need not agree: the link jitters
   [[nodiscard]] bool agrees() const {
     return deviation <= agreement_tolerance && deviation >= -agreement_tolerance;
   }
@@ -26,17 +27,17 @@ struct ClosedFormAgreement {
 
 struct PointAnalysis {
   const PointResult* point = nullptr;
-  std::size_t index = 0;                   // in RunResult::points
-  std::vector<StepTime> steps;             // at least one
-  std::vector<StepLedger> ledgers;         // one per step
+  std::size_t index = 0;            // in RunResult::points
+  std::vector<StepTime> steps;      // at least one
+  std::vector<StepLedger> ledgers;  // one per step
   DecodeSpeed speed;
   Femtoseconds drained;
-  std::vector<ResourceUse> use;            // first step
-  std::vector<PlaceTraffic> traffic;       // first step
-  std::vector<PlaceTraffic> whole_traffic; // all steps
+  std::vector<ResourceUse> use;             // first step
+  std::vector<PlaceTraffic> traffic;        // first step
+  std::vector<PlaceTraffic> whole_traffic;  // all steps
   LayerSides sides;
-  std::vector<PeakLoad> loads;             // first step
-  PeakLoad bound;                          // the longest of them
+  std::vector<PeakLoad> loads;                     // first step
+  PeakLoad bound;                                  // the longest of them
   std::optional<ClosedFormAgreement> closed_form;  // none if the closed form gave no times
   double roofline_share = 0;                       // roofline / step time, first step
 
@@ -44,8 +45,8 @@ struct PointAnalysis {
   [[nodiscard]] Femtoseconds stack_time() const { return steps.front().stack_length(); }
 };
 
-/// One per point, in the order of the result. The result must outlive what is returned. Throws std::logic_error on a
-/// point in which no step was executed.
+/// One per point, in the order of the result. The result must outlive what is returned. Throws
+/// std::logic_error on a point in which no step was executed.
 std::vector<PointAnalysis> analyse(const RunResult& result);
 
 /// How many times as long the first step of `other` takes: above 1, `point` is the faster.

@@ -27,10 +27,9 @@ Report make_report(const RunResult& result, const std::string& resolved_config_y
                   {"numerics.json", text_of(numerics_json(result))},
                   {"timeline.json", timeline_json(result)},
                   {"config.yaml", resolved_config_yaml}};
-  report.numerics_passed =
-      std::all_of(result.points.begin(), result.points.end(), [](const PointResult& point) {
-        return !point.numerics || point.numerics->passed();
-      });
+  report.numerics_passed = std::all_of(
+      result.points.begin(), result.points.end(),
+      [](const PointResult& point) { return !point.numerics || point.numerics->passed(); });
   return report;
 }
 

@@ -23,11 +23,13 @@ struct StepTime {
 /// The steps in order; none for a table without `o`, `ffn` and `lm_head`.
 std::vector<StepTime> steps_of(const ExecutionTable& table);
 
-/// When the last row of any kind ended. Appends and the messages that feed only them may outlive the last step.
+/// When the last row of any kind ended. Appends and the messages that feed only them may outlive
+/// the last step.
 Femtoseconds drained_at(const ExecutionTable& table);
 
 struct DecodeSpeed {
-  std::optional<Seconds> tpot;       // (end of last token - end of first) / (tokens - 1); none for one token
+  std::optional<Seconds>
+      tpot;  // (end of last token - end of first) / (tokens - 1); none for one token
   double tokens_per_s_per_user = 0;  // 1 / TPOT; for one token, 1 / step time
   double tokens_per_s = 0;           // of all requests together
 };

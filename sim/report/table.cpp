@@ -57,17 +57,17 @@ void add_point(TextTable& table, const RunResult& result, std::span<const PointA
   const std::string mark = beyond_crossover(result, point) ? " *" : "";
   table.add({first_of_context ? context_text(point.context) : "",
              std::string(name_of(point.block)) + mark,
-             grouped(to_microseconds(analysis.step_time()), 3),
+             microseconds_text(to_microseconds(analysis.step_time())),
              &main == &analysis ? "" : fmt::format("{:.3f}x", speedup(main, analysis)),
-             grouped(to_microseconds(ledger.sweep_busy), 3), percent_text(ledger.hidden_share()),
-             grouped(to_microseconds(ledger.sweep_exposed), 3), closed_form_text(analysis),
+             microseconds_text(to_microseconds(ledger.sweep_busy)),
+             percent_text(ledger.hidden_share()),
+             microseconds_text(to_microseconds(ledger.sweep_exposed)), closed_form_text(analysis),
              percent_text(analysis.roofline_share)});
 }
 
 std::string points_part(const RunResult& result, std::span<const PointAnalysis> analyses) {
-  TextTable table({"context", "block", "step us", "speed-up", "sweep us", "hidden", "exposed us",
-                   "closed form", "roofline"},
-                  2);
+  TextTable table("llrrrrrrr", {"context", "block", "step us", "speed-up", "sweep us", "hidden",
+                                "exposed us", "closed form", "roofline"});
   const PointAnalysis* before = nullptr;
   for (const PointAnalysis& analysis : analyses) {
     const bool first = !before || before->point->context != analysis.point->context;
@@ -94,7 +94,7 @@ std::string disagreement_part(std::span<const PointAnalysis> analyses) {
 std::string where_text(const Crossover& crossover) {
   switch (crossover.state) {
     case CrossoverState::found:
-      return fmt::format("{} positions", grouped(crossover.simulated, 3));
+      return grouped(crossover.simulated, 3);
     case CrossoverState::exposed_at_0:
       return "from an empty cache on";
     case CrossoverState::never:
@@ -105,16 +105,16 @@ std::string where_text(const Crossover& crossover) {
 
 std::string meaning_of(const Crossover& crossover) {
   if (crossover.name == latency_crossover) {
-    return "beyond it the merge waits for the sweep";
+    return "the merge waits for the sweep";
   }
-  return crossover.name == "ffn" ? "beyond it a sweep outlasts the layer's ffn" : "";
+  return crossover.name == "ffn" ? "a sweep outlasts the layer's ffn" : "";
 }
 
 std::string crossovers_part(const RunResult& result) {
   if (result.crossovers.empty()) {
     return "";
   }
-  TextTable table({"crossover", "block", "simulated", "closed form", "meaning"}, 2);
+  TextTable table("llrrl", {"crossover", "block", "simulated", "closed form", "beyond it"});
   for (const Crossover& crossover : result.crossovers) {
     const std::string closed_form =
         crossover.closed_form ? grouped(*crossover.closed_form, 3) : "-";
@@ -136,7 +136,8 @@ std::string blocks_part(const RunConfig& config) {
 
 constexpr const char* legend = R"(
 Legend
-  step us      first token, from its input to its output, LM head included; all times simulated
+  step us      first token, from its input to its output, with the LM head if there is one; all
+               times are simulated
   speed-up     step time of this block over that of the main block at the same context
   sweep us     time in which attention over the cache runs; hidden: the share of it beside the
                static operations; exposed us: the rest, which lengthens the step
@@ -144,7 +145,8 @@ Legend
   roofline     lower bound of the step, from its busiest resource alone, over the step time
   *            beyond the block's latency crossover
   ledger       each instant counts once: o or merge, else another static operation (compute), else
-               a sweep, else a message in flight, else waiting
+               a sweep, else a message in flight, else waiting; below it the busiest resource (time
+               at its peak rate) and the roofline
   /s/user      1 / TPOT; t_a, t_f: a layer's sweep and ffn; t_a2f, t_f2a: its messages to the
                compute side and to the cache side; balance: t_a / t_f
 )";

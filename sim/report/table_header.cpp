@@ -19,23 +19,23 @@ std::string model_line(const ModelShape& shape) {
 
 std::string workload_line(const RunConfig& config) {
   const Workload& workload = config.workload;
-  return line("workload", fmt::format("batch {}, {} token{} each, {} LM head", workload.batch,
-                                      workload.tokens, workload.tokens == 1 ? "" : "s",
-                                      workload.lm_head ? "with" : "without"));
+  return line("workload",
+              fmt::format("batch {}, {} token{} each, {} LM head", workload.batch, workload.tokens,
+                          workload.tokens == 1 ? "" : "s", workload.lm_head ? "with" : "without"));
 }
 
 std::string device_line(const char* label, const DeviceConfig& device) {
-  std::string text = fmt::format("{}: {}", device.preset,
-                                 rate_text(device.bandwidth.value(), "B/s"));
+  std::string text =
+      fmt::format("{}: {}", device.preset, rate_text(device.bandwidth.value(), "B/s"));
   text += ", arithmetic " + rate_text(device.mac_rate.value(), "MAC/s");
   text += fmt::format(", launch {:.6g} us", to_microseconds(device.launch_overhead));
   return line(label, text);
 }
 
 std::string link_line(const LinkConfig& link) {
-  std::string text = fmt::format("{}: {:.6g} us one way, {} each way", link.preset,
-                                 to_microseconds(link.latency),
-                                 rate_text(link.bandwidth.value(), "B/s"));
+  std::string text =
+      fmt::format("{}: {:.6g} us one way, {} each way", link.preset, to_microseconds(link.latency),
+                  rate_text(link.bandwidth.value(), "B/s"));
   if (link.message_overhead.value() > 0) {
     text += fmt::format(", {:.6g} us a message", to_microseconds(link.message_overhead));
   }

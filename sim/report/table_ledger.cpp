@@ -7,10 +7,12 @@
 namespace qfs {
 namespace {
 
-std::string time_text(Femtoseconds time) { return grouped(to_microseconds(time), 3); }
-std::string time_text(Seconds time) { return grouped(to_microseconds(time), 3); }
+std::string time_text(Femtoseconds time) { return microseconds_text(to_microseconds(time)); }
+std::string time_text(Seconds time) { return microseconds_text(to_microseconds(time)); }
 
-std::string block_of(const PointAnalysis& point) { return std::string(name_of(point.point->block)); }
+std::string block_of(const PointAnalysis& point) {
+  return std::string(name_of(point.point->block));
+}
 
 void add_ledger(TextTable& table, const PointAnalysis& point) {
   const StepLedger& ledger = point.ledgers.front();
@@ -30,8 +32,8 @@ void add_ledger(TextTable& table, const PointAnalysis& point) {
 std::string waiting_text(const PointAnalysis& point) {
   std::string text;
   for (const WaitingFor& wait : point.ledgers.front().waiting_for) {
-    text += fmt::format("{}{} {} us", text.empty() ? "" : ", ", name_of(wait.op),
-                        time_text(wait.time));
+    text +=
+        fmt::format("{}{} {} us", text.empty() ? "" : ", ", name_of(wait.op), time_text(wait.time));
   }
   return text.empty() ? "" : fmt::format("  {} waits for: {}\n", block_of(point), text);
 }
@@ -40,19 +42,20 @@ std::string bound_text(const PointAnalysis& point) {
   if (point.bound.resource.empty()) {
     return "";
   }
-  return fmt::format("  {}: busiest is {}, {} of the step; at least {} us by {}\n",
-                     block_of(point), point.bound.resource, percent_text(point.bound.share),
-                     time_text(point.point->analytic.roofline),
-                     point.point->analytic.roofline_bound);
+  const AnalyticAnswer& analytic = point.point->analytic;
+  return fmt::format("  {}: {} {} of the step; roofline {} us ({})\n", block_of(point),
+                     point.bound.resource, percent_text(point.bound.share),
+                     time_text(analytic.roofline), analytic.roofline_bound);
 }
+
+std::string rate_per_s(double rate) { return grouped(rate, rate < 1e5 ? 1 : 0); }
 
 void add_speed(TextTable& table, const PointAnalysis& point) {
   const LayerSides& sides = point.sides;
   table.add({block_of(point), point.speed.tpot ? time_text(*point.speed.tpot) : "-",
-             grouped(point.speed.tokens_per_s, 1), grouped(point.speed.tokens_per_s_per_user, 1),
+             rate_per_s(point.speed.tokens_per_s), rate_per_s(point.speed.tokens_per_s_per_user),
              time_text(sides.t_a), time_text(sides.t_f), time_text(sides.t_a2f),
-             time_text(sides.t_f2a),
-             sides.balance_ratio ? grouped(*sides.balance_ratio, 3) : "-"});
+             time_text(sides.t_f2a), sides.balance_ratio ? grouped(*sides.balance_ratio, 3) : "-"});
 }
 
 }  // namespace
@@ -69,9 +72,8 @@ std::vector<const PointAnalysis*> main_points(const RunResult& result,
 }
 
 std::string ledger_part(std::span<const PointAnalysis* const> points) {
-  TextTable table({"block", "merge+output", "compute", "sweep exposed", "link exposed", "waiting",
-                   "= step us"},
-                  1);
+  TextTable table("lrrrrrr", {"block", "merge+output", "compute", "sweep exposed", "link exposed",
+                              "waiting", "= step us"});
   std::string notes;
   for (const PointAnalysis* point : points) {
     add_ledger(table, *point);
@@ -81,9 +83,8 @@ std::string ledger_part(std::span<const PointAnalysis* const> points) {
 }
 
 std::string speed_part(std::span<const PointAnalysis* const> points) {
-  TextTable table({"block", "TPOT us", "tokens/s", "/s/user", "t_a_layer", "t_f_layer",
-                   "t_a2f_layer", "t_f2a_layer", "balance"},
-                  1);
+  TextTable table("lrrrrrrrr", {"block", "TPOT us", "tokens/s", "/s/user", "t_a_layer", "t_f_layer",
+                                "t_a2f_layer", "t_f2a_layer", "balance"});
   for (const PointAnalysis* point : points) {
     add_speed(table, *point);
   }

@@ -52,7 +52,7 @@ KindLine kind_line(std::span<const PointResult* const> points, OpKind op) {
 }
 
 std::string kinds_table(std::span<const PointResult* const> points) {
-  TextTable table({"operation", "checked", "worst error", "tolerance", "where"}, 1);
+  TextTable table("lrrrl", {"operation", "checked", "worst error", "tolerance", "where"});
   for (const auto& [op, name] : enum_names<OpKind>) {
     const KindLine line = kind_line(points, op);
     if (line.worst) {
@@ -84,8 +84,8 @@ std::vector<std::string> end_to_end_cells(const PointResult& point) {
 }
 
 std::string end_to_end_table(std::span<const PointResult* const> points) {
-  TextTable table(
-      {"block", "end to end", "tolerance", "same token", "without newest", "without oldest"}, 1);
+  TextTable table("lrrrrr", {"block", "end to end", "tolerance", "same token", "without newest",
+                             "without oldest"});
   for (const PointResult* point : points) {
     table.add(end_to_end_cells(*point));
   }
@@ -127,10 +127,10 @@ std::string numerics_part(const RunResult& result) {
     return unchecked_text(result.config.numerics);
   }
   const std::string failures = failures_text(points);
-  std::string text =
-      fmt::format("Numbers: {} - every operation recomputed in fp64 from its real inputs, "
-                  "context {}\n",
-                  failures.empty() ? "PASS" : "FAIL", context_text(points.front()->context));
+  std::string text = fmt::format(
+      "Numbers: {} - every operation recomputed in fp64 from its real inputs, "
+      "context {}\n",
+      failures.empty() ? "PASS" : "FAIL", context_text(points.front()->context));
   text += failures + kinds_table(points) + "\n" + end_to_end_table(points);
   text +=
       "  Errors are relative (L2). End to end: against an fp64 decoder, the cost of the number\n"

@@ -42,6 +42,15 @@ std::string grouped(double number, int decimals) {
   return with_commas(fmt::format("{:.{}f}", number, decimals));
 }
 
+std::string microseconds_text(double microseconds) {
+  constexpr double long_time = 1e5;
+  constexpr double very_long_time = 1e7;
+  if (microseconds >= very_long_time) {
+    return grouped(microseconds, 0);
+  }
+  return grouped(microseconds, microseconds >= long_time ? 1 : 3);
+}
+
 std::string context_text(std::size_t positions) {
   constexpr std::size_t ki = 1024;
   constexpr std::size_t mi = ki * ki;
@@ -73,10 +82,11 @@ std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * sh
 std::string deviation_text(double deviation) {
   constexpr double resolved = 1e-14;
   constexpr double small = 1e-4;
+  constexpr double large = 10;
   if (std::abs(deviation) < resolved) {
     return "0";
   }
-  if (std::abs(deviation) < small) {
+  if (std::abs(deviation) < small || std::abs(deviation) >= large) {
     return fmt::format("{:+.1e}", deviation);
   }
   return fmt::format("{:+.2f} %", 100 * deviation);

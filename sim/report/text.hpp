@@ -16,13 +16,15 @@ std::string exact_microseconds(Femtoseconds time);
 std::string grouped(std::int64_t number);
 /// 8279.556 -> "8,279.556"
 std::string grouped(double number, int decimals);
+/// With as many decimals as fit beside large times: 3, from 100 ms on 1, from 10 s on none.
+std::string microseconds_text(double microseconds);
 /// 4608 -> "4,608", 16384 -> "16 Ki", 1048576 -> "1 Mi"
 std::string context_text(std::size_t positions);
 /// A rate with a decimal prefix, "1 TB/s"; "unlimited".
 std::string rate_text(double per_second, const char* unit);
 /// 0.1234 -> "12.3 %"
 std::string percent_text(double share);
-/// A relative deviation: "0" below what doubles resolve, "+1.2e-07", or "+3.10 %".
+/// A relative deviation: "0" below what doubles resolve, "+1.2e-07", "+3.10 %", or "+4.0e+07".
 std::string deviation_text(double deviation);
 
 }  // namespace qfs

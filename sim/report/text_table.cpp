@@ -8,7 +8,9 @@
 
 namespace qfs {
 
-TextTable::TextTable(std::vector<std::string> head, std::size_t left) : left_(left) {
+TextTable::TextTable(std::string alignment, std::vector<std::string> head)
+    : alignment_(std::move(alignment)) {
+  assert(alignment_.size() == head.size());
   lines_.push_back(std::move(head));
 }
 
@@ -35,8 +37,8 @@ std::string TextTable::text() const {
   for (const std::vector<std::string>& line : lines_) {
     std::string out;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      out += i < left_ ? fmt::format("  {:<{}}", line[i], width[i])
-                       : fmt::format("  {:>{}}", line[i], width[i]);
+      out += alignment_[i] == 'l' ? fmt::format("  {:<{}}", line[i], width[i])
+                                  : fmt::format("  {:>{}}", line[i], width[i]);
     }
     out.resize(out.find_last_not_of(' ') + 1);
     text += out + "\n";

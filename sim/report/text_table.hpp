@@ -7,10 +7,11 @@
 
 namespace qfs {
 
-/// Columns as wide as their widest cell, two spaces apart; the first `left` columns flush left, the others right.
+/// Columns as wide as their widest cell, two spaces apart.
 class TextTable {
  public:
-  TextTable(std::vector<std::string> head, std::size_t left);
+  /// One letter per column: l flush left, r flush right.
+  TextTable(std::string alignment, std::vector<std::string> head);
 
   /// As many cells as the head has.
   void add(std::vector<std::string> cells);
@@ -22,8 +23,8 @@ class TextTable {
  private:
   [[nodiscard]] std::vector<std::size_t> widths() const;
 
+  std::string alignment_;
   std::vector<std::vector<std::string>> lines_;  // the head first; an empty one is a gap
-  std::size_t left_;
 };
 
 }  // namespace qfs

@@ -61,14 +61,15 @@ class TimelineWriter {
       const TimelineLane& lane = lanes_.lanes[i];
       std::string name = table_->resources[lane.resource].name;
       name += lane.number == 0 ? "" : fmt::format(" ({})", lane.number + 1);
-      add(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})",
-          process_, first_thread_ + i, name);
+      add(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", process_,
+          first_thread_ + i, name);
       add(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
           process_, first_thread_ + i, i);
     }
   }
 
-  /// Flow numbers follow the inputs, row by row; each producer gets the list of those that start from it.
+  /// Flow numbers follow the inputs, row by row; each producer gets the list of those that start
+  /// from it.
   void number_flows() {
     flows_ = 0;
     first_flow_of_row_.clear();
@@ -92,8 +93,8 @@ class TimelineWriter {
         R"("args":{{"row":{},"layer":{},"step":{},"members":[{}],"bytes":{},"attempt":{}}}}})",
         what(row), row.layer.value(), row.message ? "message" : name_of(row.op), process_,
         thread_of(row), exact_microseconds(row.start), exact_microseconds(row.end - row.start),
-        row.id.value(), row.layer.value(), row.step.value(), fmt::join(members, ","),
-        bytes.value(), row.attempt);
+        row.id.value(), row.layer.value(), row.step.value(), fmt::join(members, ","), bytes.value(),
+        row.attempt);
   }
 
   static std::string what(const Row& row) {
@@ -107,8 +108,8 @@ class TimelineWriter {
     return values.empty() ? "message" : values;
   }
 
-  /// An arrow must start inside its producer's slice. Viewers cut times to nanoseconds, so it starts two of them before
-  /// the end, or where a slice too short for that starts.
+  /// An arrow must start inside its producer's slice. Viewers cut times to nanoseconds, so it
+  /// starts two of them before the end, or where a slice too short for that starts.
   static Femtoseconds arrow_start(const Row& row) {
     constexpr Femtoseconds margin{2'000'000};
     return row.end - row.start > margin ? row.end - margin : row.start;

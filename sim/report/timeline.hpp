@@ -1,5 +1,6 @@
-// timeline.json: the rows as a picture, in the Trace Event format (opens in Perfetto and chrome://tracing).
-// Format: "Trace Event Format", Duvall et al., Google, sections on complete, flow and metadata events.
+// timeline.json: the rows as a picture, in the Trace Event format (opens in Perfetto and
+// chrome://tracing). Format: "Trace Event Format", Duvall et al., Google, sections on complete,
+// flow and metadata events.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@
 
 namespace qfs {
 
-/// A process per point of the main context, a thread per resource, a slice per row, an arrow per input. Rows that
-/// overlap on one resource go to further threads of it. Microseconds, exact to the femtosecond.
+/// A process per point of the main context, a thread per resource, a slice per row, an arrow per
+/// input. Rows that overlap on one resource go to further threads of it. Microseconds, exact to the
+/// femtosecond.
 std::string timeline_json(const RunResult& result);
 
 }  // namespace qfs

@@ -126,7 +126,8 @@ class TimelineChecker {
   static void read_arrow(const Json& event, std::map<std::int64_t, ArrowEnd>& arrows) {
     text_in(event, "cat");
     const std::int64_t id = integer(event, "id");
-    const bool added = arrows.emplace(id, ArrowEnd{integer(event, "tid"), time_in(event, "ts")}).second;
+    const bool added =
+        arrows.emplace(id, ArrowEnd{integer(event, "tid"), time_in(event, "ts")}).second;
     require(added, "arrow {} begins or ends twice", id);
   }
 
@@ -208,9 +209,9 @@ class TimelineChecker {
       return false;
     }
     const double slack = resolution(arrow.time);
-    const auto later = std::upper_bound(
-        lane->second.begin(), lane->second.end(), arrow.time + slack,
-        [](double time, const Slice& slice) { return time < slice.start; });
+    const auto later =
+        std::upper_bound(lane->second.begin(), lane->second.end(), arrow.time + slack,
+                         [](double time, const Slice& slice) { return time < slice.start; });
     return later != lane->second.begin() && std::prev(later)->end >= arrow.time - slack;
   }
 

@@ -8,10 +8,10 @@
 
 namespace qfs {
 
-/// What is wrong with the timeline of this result, in one line; empty if nothing is. Checked: every event has its
-/// fields and a named process and thread; slices of a thread do not overlap; every row of the main context is there
-/// once, with its times; every input is one arrow, from inside a slice of the producer's thread to the start of the
-/// consumer's.
+/// What is wrong with the timeline of this result, in one line; empty if nothing is. Checked: every
+/// event has its fields and a named process and thread; slices of a thread do not overlap; every
+/// row of the main context is there once, with its times; every input is one arrow, from inside a
+/// slice of the producer's thread to the start of the consumer's.
 std::string timeline_fault(const nlohmann::ordered_json& timeline, const RunResult& result);
 
 }  // namespace qfs

@@ -16,7 +16,8 @@ std::vector<RowId> rows_by_start(const ExecutionTable& table) {
   return order;
 }
 
-/// The number of the first lane that is free at the row's start; that lane is then taken until its end.
+/// The number of the first lane that is free at the row's start; that lane is then taken until its
+/// end.
 std::size_t take_lane(std::vector<Femtoseconds>& free_from, const Row& row) {
   auto lane = std::find_if(free_from.begin(), free_from.end(),
                            [&](Femtoseconds time) { return time <= row.start; });

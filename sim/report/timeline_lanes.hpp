@@ -14,9 +14,9 @@ struct TimelineLane {
 };
 
 struct TimelineLanes {
-  std::vector<TimelineLane> lanes;      // by resource, then number; a resource without rows has one
-  std::vector<std::size_t> lane_of_row; // by row, index into `lanes`
-  std::vector<RowId> drawing_order;     // by start, then row
+  std::vector<TimelineLane> lanes;  // by resource, then number; a resource without rows has one
+  std::vector<std::size_t> lane_of_row;  // by row, index into `lanes`
+  std::vector<RowId> drawing_order;      // by start, then row
 };
 
 /// Each row on the first lane of its resource that is free again; rows of one lane never overlap.

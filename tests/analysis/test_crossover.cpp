@@ -2,8 +2,8 @@
 
 #include "analysis/closed_form.hpp"
 #include "analysis/crossover.hpp"
-#include "tests/analysis/random_cases.hpp"
-#include "tests/analysis/shapes.hpp"
+#include "tests/support/random_cases.hpp"
+#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {
@@ -19,8 +19,8 @@ double stack_at(AnalyticParameters parameters, std::size_t context) {
 TEST_CASE("the crossovers of DESIGN.md 7") {
   const AnalyticParameters small = test::ideal(test::qwen3_0_6b(), BlockOrder::early_q, 0);
   const AnalyticParameters large = test::ideal(test::qwen3_4b(), BlockOrder::early_q, 0);
-  CHECK(ffn_crossover(small) == Approx(4608).epsilon(1e-12));
-  CHECK(ffn_crossover(large) == Approx(36480).epsilon(1e-12));
+  CHECK(ffn_crossover(small).value() == Approx(4608).epsilon(1e-12));
+  CHECK(ffn_crossover(large).value() == Approx(36480).epsilon(1e-12));
   CHECK(latency_crossover(small).value() == Approx(5632).epsilon(1e-12));
   CHECK(latency_crossover(large).value() == Approx(39040).epsilon(1e-12));
 }
@@ -37,7 +37,7 @@ TEST_CASE("standard and swapped hide a sweep behind k and v only") {
   for (const auto block : {BlockOrder::standard, BlockOrder::swapped}) {
     const AnalyticParameters near = test::ideal(test::qwen3_0_6b(), block, 0);
     CHECK(latency_crossover(near).value() == Approx(1024).epsilon(1e-12));
-    CHECK(ffn_crossover(near) == Approx(4608).epsilon(1e-12));
+    CHECK(ffn_crossover(near).value() == Approx(4608).epsilon(1e-12));
     const AnalyticParameters far = test::ideal(test::qwen3_0_6b(), block, 0, 5);
     CHECK_FALSE(latency_crossover(far).has_value());  // 10 us there and back, 4.2 us of k, v
   }
@@ -46,17 +46,17 @@ TEST_CASE("standard and swapped hide a sweep behind k and v only") {
 TEST_CASE("crossovers divide by the batch and follow the ratio of bandwidths") {
   AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), BlockOrder::early_q, 0);
   parameters.batch = 8;
-  CHECK(ffn_crossover(parameters) == Approx(4608.0 / 8).epsilon(1e-12));
+  CHECK(ffn_crossover(parameters).value() == Approx(4608.0 / 8).epsilon(1e-12));
   CHECK(latency_crossover(parameters).value() == Approx(5632.0 / 8).epsilon(1e-12));
   parameters.cache.bandwidth = BytesPerSecond(4e12);
-  CHECK(ffn_crossover(parameters) == Approx(4608.0 / 2).epsilon(1e-12));
+  CHECK(ffn_crossover(parameters).value() == Approx(4608.0 / 2).epsilon(1e-12));
   CHECK(latency_crossover(parameters).value() == Approx(5632.0 / 2).epsilon(1e-12));
 }
 
 TEST_CASE("no crossover, or none ever") {
   AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), BlockOrder::early_q, 0);
   parameters.cache.bandwidth = BytesPerSecond{unlimited};
-  CHECK(std::isinf(ffn_crossover(parameters)));
+  CHECK(std::isinf(ffn_crossover(parameters).value()));
   CHECK(std::isinf(latency_crossover(parameters).value()));
   parameters.current_token = CurrentToken::append_first;
   CHECK_FALSE(latency_crossover(parameters).has_value());

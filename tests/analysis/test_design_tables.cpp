@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analysis/closed_form.hpp"
-#include "tests/analysis/shapes.hpp"
+#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {

@@ -6,8 +6,8 @@
 #include "analysis/closed_form.hpp"
 #include "analysis/operation_costs.hpp"
 #include "analysis/roofline.hpp"
-#include "tests/analysis/random_cases.hpp"
-#include "tests/analysis/shapes.hpp"
+#include "tests/support/random_cases.hpp"
+#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {

@@ -1,5 +1,5 @@
 #include "analysis/roofline.hpp"
-#include "tests/analysis/shapes.hpp"
+#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {

@@ -1,7 +1,7 @@
 // Timelines worked by hand on test::by_hand, in seconds. "o [60, 88]" is an operation and its start
 // and end.
 #include "analysis/closed_form.hpp"
-#include "tests/analysis/shapes.hpp"
+#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {

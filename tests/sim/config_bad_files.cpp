@@ -1,4 +1,6 @@
 // Files that hold no configuration, and mistakes in the files that a run file names.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "sim/config/presets.hpp"
@@ -46,10 +48,9 @@ TEST_CASE("aliases that grow without bound are stopped") {
   const ConfigFolder folder;
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
-    const std::string before = "*a" + std::to_string(i - 1);
-    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    text += fmt::format("a{0}: &a{0} [*a{1}", i, i - 1);
     for (int j = 1; j < 10; ++j) {
-      text += ", " + before;
+      text += fmt::format(", *a{}", i - 1);
     }
     text += "]\n";
   }

@@ -30,7 +30,8 @@ RunConfig load_line(std::size_t line, const std::string& replacement) {
 
 /// Another value than the default for every key.
 const char* const everything = R"(name: all
-model: {name: 'a model: #1', hidden: 64, layers: 3, heads: 4, kv_heads: 2, head_dim: 18, ffn: 96, vocab: 100,
+model: {name: 'a model: #1', hidden: 64, layers: 3, heads: 4, kv_heads: 2, head_dim: 18,
+        ffn: 96, vocab: 100,
         tied_embedding: true, qk_norm: true, rope_theta: 1234.5, norm_epsilon: 0}
 block: swapped
 compare: [standard, early_q]
@@ -41,7 +42,8 @@ workload: {batch: 3, context: 0, tokens: 2, contexts: [1, 1 Ki, 1 Mi], lm_head: 
 compute_device: {bandwidth: 3.35 TB/s, capacity: 80 GiB, mac_rate: 989 TFLOP/s, exp_rate: 4 Texp/s,
                  launch_overhead: 3.3 us}
 cache_device: {preset: ideal, bandwidth: 0.1 GiB/s, capacity: 141000000001 B}
-link: {preset: nvlink4, latency: 33.3 us, message_overhead: 1 ns, jitter: 0.1 us, jitter_seed: 18446744073709551615}
+link: {preset: nvlink4, latency: 33.3 us, message_overhead: 1 ns, jitter: 0.1 us,
+       jitter_seed: 18446744073709551615}
 numerics: {seed: 18446744073709551615, kv_dtype: fp32, wire_dtype: fp32, residual_wire_dtype: bf16,
            inject: {fault: drop_edge, layer: 2, step: 1, operation: merge, value: partial}}
 )";

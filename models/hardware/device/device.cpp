@@ -206,7 +206,7 @@ void Device::keep(const Batch& batch, const Outputs& outputs) {
   }
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
     kernels_.numerics->store(program_.graph[batch.members[i]], outputs[i]);
-    kernels_.log->outputs[batch.members[i].value()] = outputs[i];
+    kernels_.log->note(batch.members[i], outputs[i]);
   }
 }
 

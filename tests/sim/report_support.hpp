@@ -59,38 +59,45 @@ class TableMaker {
   ExecutionTable table_;
 };
 
-/// Two steps of one layer, in early_q's order, with every kind of gap. Link: latency 5, one byte a unit.
-/// Step 0 is [0, 100] with its stack until 80; step 1 has no LM head and is [100, 170]; the last append ends at 180.
+/// Two steps of one layer, in early_q's order, with every kind of gap. Link: latency 5, one byte a
+/// unit. Step 0 is [0, 100] with its stack until 80; step 1 has no LM head and is [100, 170]; the
+/// last append ends at 180.
 inline ExecutionTable two_steps() {
   TableMaker make;
-  make.operation(0, compute, OpKind::embed, 0, 0);                                         // 0
-  make.operation(0, compute, OpKind::q, 0, 10, {0}).work.weight_bytes = Bytes(1000);       // 1
-  make.message(0, to_cache, {ValueKind::q}, 10, 17, {1}).wire_bytes = Bytes(2);            // 2
-  make.operation(0, compute, OpKind::ffn, 10, 40, {0}).work.weight_bytes = Bytes(3000);    // 3
-  make.operation(0, cache, OpKind::sweep, 17, 60, {2}).work.kv_read_bytes = Bytes(43000);  // 4
-  make.operation(0, compute, OpKind::kv, 40, 50, {3}).work.activation_bytes = Bytes(70);   // 5
+  make.operation(0, compute, OpKind::embed, 0, 0);                                             // 0
+  make.operation(0, compute, OpKind::q, 0, 10, {0}).work.weight_bytes = Bytes(1000);           // 1
+  make.message(0, to_cache, {ValueKind::q}, 10, 17, {1}).wire_bytes = Bytes(2);                // 2
+  make.operation(0, compute, OpKind::ffn, 10, 40, {0}).work.weight_bytes = Bytes(3000);        // 3
+  make.operation(0, cache, OpKind::sweep, 17, 60, {2}).work.kv_read_bytes = Bytes(43000);      // 4
+  make.operation(0, compute, OpKind::kv, 40, 50, {3}).work.activation_bytes = Bytes(70);       // 5
   make.message(0, to_cache, {ValueKind::k, ValueKind::v}, 50, 59, {5}).wire_bytes = Bytes(4);  // 6
   make.operation(0, cache_writes, OpKind::append, 59, 62, {6}).work.kv_written_bytes = Bytes(8);
-  make.message(0, to_compute, {ValueKind::partial}, 60, 68, {4}).wire_bytes = Bytes(3);  // 8
-  make.operation(0, compute, OpKind::merge, 70, 72, {1, 5, 8});                          // 9
-  make.operation(0, compute, OpKind::o, 72, 80, {9}).work.macs = Macs(500);              // 10
-  make.operation(0, compute, OpKind::lm_head, 80, 100, {10}).work.launches = 1;          // 11
-  make.operation(1, compute, OpKind::embed, 100, 100, {11});                             // 12
-  make.operation(1, compute, OpKind::q, 100, 110, {12});                                 // 13
-  make.message(1, to_cache, {ValueKind::q}, 110, 117, {13}).wire_bytes = Bytes(2);       // 14
-  make.operation(0, cache_writes, OpKind::append, 112, 122);                             // 15
-  make.operation(1, cache, OpKind::sweep, 125, 150, {14, 15});                           // 16
+  make.message(0, to_compute, {ValueKind::partial}, 60, 68, {4}).wire_bytes = Bytes(3);     // 8
+  make.operation(0, compute, OpKind::merge, 70, 72, {1, 5, 8});                             // 9
+  make.operation(0, compute, OpKind::o, 72, 80, {9}).work.macs = Macs(500);                 // 10
+  make.operation(0, compute, OpKind::lm_head, 80, 100, {10}).work.launches = 1;             // 11
+  make.operation(1, compute, OpKind::embed, 100, 100, {11});                                // 12
+  make.operation(1, compute, OpKind::q, 100, 110, {12});                                    // 13
+  make.message(1, to_cache, {ValueKind::q}, 110, 117, {13}).wire_bytes = Bytes(2);          // 14
+  make.operation(0, cache_writes, OpKind::append, 112, 122);                                // 15
+  make.operation(1, cache, OpKind::sweep, 125, 150, {14, 15});                              // 16
   make.message(1, to_compute, {ValueKind::partial}, 150, 158, {16}).wire_bytes = Bytes(3);  // 17
-  make.operation(1, compute, OpKind::o, 158, 170, {17});                                 // 18
-  make.operation(1, cache_writes, OpKind::append, 165, 180);                             // 19
+  make.operation(1, compute, OpKind::o, 158, 170, {17});                                    // 18
+  make.operation(1, cache_writes, OpKind::append, 165, 180);                                // 19
   return make.table();
 }
 
 inline RunConfig hand_made_config() {
   RunConfig config;
   config.name = "hand made";
-  config.model = {.name = "tiny", .hidden = 8, .layers = 1, .heads = 2, .kv_heads = 1,
-                  .head_dim = 4, .ffn = 16, .vocab = 32};
+  config.model = {.name = "tiny",
+                  .hidden = 8,
+                  .layers = 1,
+                  .heads = 2,
+                  .kv_heads = 1,
+                  .head_dim = 4,
+                  .ffn = 16,
+                  .vocab = 32};
   config.compare = {BlockOrder::standard};
   config.workload = {.batch = 1, .context = 4608, .tokens = 2, .contexts = {16384}};
   config.link.latency = Seconds(5e-9);
@@ -102,7 +109,8 @@ inline NumericReport passed_report() {
   NumericReport report;
   OperationError worst{OpKind::sweep, LayerId(0), StepId(1), RequestId(0), 2e-3};
   report.kinds = {{OpKind::sweep, 2, 5e-3, worst}};
-  report.end_to_end = {{StepId(0), RequestId(0), 1e-3, true}, {StepId(1), RequestId(0), 3e-3, true}};
+  report.end_to_end = {{StepId(0), RequestId(0), 1e-3, true},
+                       {StepId(1), RequestId(0), 3e-3, true}};
   report.end_to_end_tolerance = 2e-2;
   report.sensitivity = {2, 0.25, 0.0625};
   return report;
@@ -118,8 +126,8 @@ inline RunResult hand_made_result() {
       point.block = block;
       point.context = context;
       point.table = two_steps();
-      point.analytic = {Seconds(80e-9), {Seconds(100e-9), Seconds(70e-9)}, Seconds(50e-9),
-                        "cache_device memory"};
+      point.analytic = {
+          Seconds(80e-9), {Seconds(100e-9), Seconds(70e-9)}, Seconds(50e-9), "cache_device memory"};
       result.points.push_back(std::move(point));
     }
   }

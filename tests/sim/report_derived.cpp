@@ -1,10 +1,9 @@
 #include "sim/report/derived.hpp"
-
 #include "sim/report/intervals.hpp"
 #include "sim/report/point_analysis.hpp"
 #include "sim/report/steps.hpp"
 #include "sim/report/text.hpp"
-#include "tests/sim/report_tables.hpp"
+#include "tests/sim/report_support.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;
@@ -149,6 +148,9 @@ TEST_CASE("quantities as text") {
   CHECK(grouped(std::int64_t{-123}) == "-123");
   CHECK(grouped(8279.5556, 3) == "8,279.556");
   CHECK(grouped(999.9, 0) == "1,000");
+  CHECK(microseconds_text(99999.9991) == "99,999.999");
+  CHECK(microseconds_text(1234567.89) == "1,234,567.9");
+  CHECK(microseconds_text(12345678.9) == "12,345,679");
   CHECK(context_text(1023) == "1,023");
   CHECK(context_text(4096) == "4 Ki");
   CHECK(context_text(4608) == "4,608");
@@ -158,5 +160,6 @@ TEST_CASE("quantities as text") {
   CHECK(rate_text(unlimited, "B/s") == "unlimited");
   CHECK(deviation_text(1e-16) == "0");
   CHECK(deviation_text(-2e-7) == "-2.0e-07");
+  CHECK(deviation_text(4e7) == "+4.0e+07");
   CHECK(deviation_text(0.031) == "+3.10 %");
 }

@@ -1,9 +1,8 @@
-#include "sim/report/ledger.hpp"
-
 #include <algorithm>
 
 #include "base/random.hpp"
-#include "tests/sim/report_tables.hpp"
+#include "sim/report/ledger.hpp"
+#include "tests/sim/report_support.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;

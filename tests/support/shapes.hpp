@@ -1,4 +1,4 @@
-// The shapes and the ideal machine of DESIGN.md 7, for the tests of the closed forms.
+// The shapes and the ideal machine of DESIGN.md 7, for closed forms and simulations alike.
 #pragma once
 
 #include "analysis/parameters.hpp"

@@ -1,11 +1,10 @@
-#include "sim/report/output_folder.hpp"
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
 
-#include <unistd.h>
-
 #include "base/error.hpp"
+#include "sim/report/output_folder.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;
@@ -118,7 +117,7 @@ TEST_CASE("whatever else is there is refused and left alone") {
   fs::create_symlink(place / "nowhere", place / "dangling");
   check_refused(place / "dangling", "link to nothing");
   check_refused("", "empty");
-  check_refused(place / std::string(300, 'x').c_str(), "cannot be written");
+  check_refused(place / std::string(300, 'x').c_str(), "too long");
   check_refused("/proc/qfsim/results", "cannot be written");
   CHECK(place.entries() == 3);
 }

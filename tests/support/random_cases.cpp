@@ -1,4 +1,4 @@
-#include "tests/analysis/random_cases.hpp"
+#include "tests/support/random_cases.hpp"
 
 #include <cmath>
 

@@ -1,0 +1,180 @@
+// The reference decoder and the check themselves: right by an independent route, and able to fail.
+#include "decode/check.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "decode/device_numerics.hpp"
+#include "decode/reference_decoder.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/simulated.hpp"
+
+namespace qfs {
+namespace {
+
+const Crosses nowhere = [](const Operation&, const Operation&) { return false; };
+
+/// The graph executed in order on one device, by the fast kernels.
+NumericLog execute(const Graph& graph, const Inputs& inputs) {
+  NumericLog log(graph.operations.size());
+  DeviceNumerics device(graph, inputs, {.weights = true, .cache = true});
+  for (const Operation& operation : graph.operations) {
+    const Operation* member = &operation;
+    log.note(operation.id, device.compute({&member, 1}).front());
+    device.store(operation, log.of(operation.id));
+  }
+  return log;
+}
+
+InputsConfig config_with(Formats formats, bool qk_norm = true) {
+  InputsConfig config{test::tiny_shape(), formats, 11, {37, 0}, 3, true};
+  config.shape.qk_norm = qk_norm;
+  return config;
+}
+
+constexpr Formats exact{Format::fp32, Format::fp32, Format::fp32};
+
+}  // namespace
+
+TEST_CASE("in fp32 the graph of every block order decodes as its formulas do") {
+  for (const auto& [block, name] : enum_names<BlockOrder>) {
+    for (const auto& [current_token, token_name] : enum_names<CurrentToken>) {
+      for (const bool qk_norm : {true, false}) {
+        const Inputs inputs(config_with(exact, qk_norm));
+        const Graph graph =
+            make_graph(inputs.shape(), {block, current_token, true, {37, 0}, 3});
+        const NumericReport report =
+            check_numerics(graph, inputs, execute(graph, inputs), block, nowhere);
+        CAPTURE(name, token_name, qk_norm);
+        CHECK(report.passed());
+        REQUIRE(report.end_to_end.size() == 6);
+        for (const EndToEndError& error : report.end_to_end) {
+          CHECK(error.relative_error < 2e-6);
+          CHECK(error.same_token);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the block orders compute different functions") {
+  const Inputs inputs(config_with(exact));
+  std::vector<std::vector<double>> outputs;
+  for (const auto& [block, name] : enum_names<BlockOrder>) {
+    ReferenceDecoder decoder(inputs, block, RequestId(0));
+    std::vector<double> x(inputs.shape().hidden, 1.0);
+    x[3] = -2;
+    outputs.push_back(decoder.step(x));
+  }
+  for (std::size_t a = 0; a < outputs.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      double difference = 0;
+      for (std::size_t i = 0; i < outputs[a].size(); ++i) {
+        difference = std::max(difference, std::abs(outputs[a][i] - outputs[b][i]));
+      }
+      CHECK(difference > 1e-3);
+    }
+  }
+}
+
+TEST_CASE("the reference decoder of one layer, by hand") {
+  // One head of two values, identity-like weights: every number below is worked out in the comments.
+  InputsConfig config;
+  config.formats = exact;
+  config.contexts = {0};
+  config.lm_head = false;
+  config.shape.hidden = 2;
+  config.shape.layers = 1;
+  config.shape.heads = 1;
+  config.shape.kv_heads = 1;
+  config.shape.head_dim = 2;
+  config.shape.ffn = 1;
+  config.shape.vocab = 1;
+  config.shape.norm_epsilon = 0;
+  const Inputs inputs(config);
+  ReferenceDecoder decoder(inputs, BlockOrder::standard, RequestId(0));
+  const std::vector<double> x{3, 4};
+  const LayerWeights& w = inputs.weights().layers[0];
+  const auto at = [](const WeightMatrix& m, std::size_t r, std::size_t c) {
+    return static_cast<double>(to_float(m.values[r * m.columns + c]));
+  };
+  // An empty cache: attention over the current token alone returns its value, whatever the query and key.
+  const double rms = std::sqrt((9.0 + 16.0) / 2);
+  const double n0 = 3 / rms * to_float(w.attention_norm[0]);
+  const double n1 = 4 / rms * to_float(w.attention_norm[1]);
+  const double v0 = at(w.v, 0, 0) * n0 + at(w.v, 0, 1) * n1;
+  const double v1 = at(w.v, 1, 0) * n0 + at(w.v, 1, 1) * n1;
+  const double y0 = 3 + at(w.o, 0, 0) * v0 + at(w.o, 0, 1) * v1;
+  const double y1 = 4 + at(w.o, 1, 0) * v0 + at(w.o, 1, 1) * v1;
+  const double rms_y = std::sqrt((y0 * y0 + y1 * y1) / 2);
+  const double m0 = y0 / rms_y * to_float(w.ffn_norm[0]);
+  const double m1 = y1 / rms_y * to_float(w.ffn_norm[1]);
+  const double gate = at(w.gate, 0, 0) * m0 + at(w.gate, 0, 1) * m1;
+  const double up = at(w.up, 0, 0) * m0 + at(w.up, 0, 1) * m1;
+  const double hidden = gate / (1 + std::exp(-gate)) * up;
+  const std::vector<double> out = decoder.step(x);
+  CHECK(out[0] == Approx(y0 + at(w.down, 0, 0) * hidden).epsilon(1e-14));
+  CHECK(out[1] == Approx(y1 + at(w.down, 1, 0) * hidden).epsilon(1e-14));
+}
+
+TEST_CASE("the check notices any single output that is off by one part in a thousand") {
+  const Inputs inputs(config_with({}));
+  const Graph graph =
+      make_graph(inputs.shape(), {BlockOrder::early_q, CurrentToken::merge, true, {37, 0}, 3});
+  const NumericLog right = execute(graph, inputs);
+  std::size_t altered = 0;
+  for (const Operation& operation : graph.operations) {
+    const bool empty_sweep = operation.kind == OpKind::sweep && operation.positions == 0;
+    if (operation.layer != LayerId(1) || empty_sweep) {
+      continue;
+    }
+    NumericLog wrong = right;
+    for (float& value : wrong.outputs[operation.id.value()]) {
+      value *= 1.001F;
+    }
+    const NumericReport report =
+        check_numerics(graph, inputs, wrong, BlockOrder::early_q, nowhere);
+    CAPTURE(name_of(operation.kind), operation.step.value(), operation.request.value());
+    CHECK(!report.passed());
+    REQUIRE(!report.failures.empty());
+    CHECK(report.failures.front().kind == operation.kind);
+    CHECK(report.failures.front().layer == operation.layer);
+    CHECK(report.failures.front().step == operation.step);
+    ++altered;
+  }
+  CHECK(altered > 30);
+}
+
+TEST_CASE("not-a-number fails the check") {
+  const Inputs inputs(config_with({}));
+  const Graph graph =
+      make_graph(inputs.shape(), {BlockOrder::standard, CurrentToken::merge, true, {37, 0}, 3});
+  NumericLog log = execute(graph, inputs);
+  log.outputs[4].front() = std::nanf("");
+  CHECK(!check_numerics(graph, inputs, log, BlockOrder::standard, nowhere).passed());
+}
+
+TEST_CASE("the sensitivity is what leaving the position out does") {
+  const Inputs inputs(config_with(exact));
+  const Graph graph =
+      make_graph(inputs.shape(), {BlockOrder::standard, CurrentToken::merge, true, {37, 0}, 3});
+  const NumericLog log = execute(graph, inputs);
+  const Recomputation recomputation(graph, inputs, log, nowhere);
+  const auto sweep = std::find_if(graph.operations.begin(), graph.operations.end(),
+                                  [](const Operation& op) { return op.kind == OpKind::sweep; });
+  const KvCache& cache = inputs.cache(RequestId(0), LayerId(0));
+  const Recomputation::Sweep whole = recomputation.recompute_sweep(*sweep, cache);
+  Operation shorter = *sweep;
+  --shorter.positions;
+  const Recomputation::Sweep without = recomputation.recompute_sweep(shorter, cache);
+  double change = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < whole.o.size(); ++i) {
+    change += std::pow(whole.o[i] - without.o[i], 2);
+    norm += std::pow(whole.o[i], 2);
+  }
+  CHECK(recomputation.omission_effect(whole, cache, sweep->positions - 1) ==
+        Approx(std::sqrt(change / norm)).epsilon(1e-9));
+}
+
+}  // namespace qfs

@@ -1,0 +1,148 @@
+// A device alone: which launch it takes next, what a launch costs, and that it sends what others need.
+#include "hardware/device/device.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hardware/memory/ideal_memory.hpp"
+#include "hardware/simulated_time.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/simulated.hpp"
+
+namespace qfs {
+namespace {
+
+class Sink : public sc_core::sc_module, public MessageSink {
+ public:
+  std::vector<std::shared_ptr<Message>> messages;
+  explicit Sink(sc_core::sc_module_name name) : sc_module(name) {}
+  void put(std::shared_ptr<Message> message) override { messages.push_back(std::move(message)); }
+};
+
+/// A program of operations without inputs, each a batch of its own on device 0.
+struct Bench {
+  Program program;
+  ExecutionTable table;
+  DeviceConfig config;
+
+  Bench() {
+    program.rules = {test::tiny_shape(), {}, Accounting::weights_and_sweep};
+    config.bandwidth = BytesPerSecond(femtoseconds_per_second);  // a byte a femtosecond
+  }
+
+  OpId add(OpKind kind, std::size_t layer = 0, bool awaited_elsewhere = false) {
+    Operation operation;
+    operation.id = OpId(program.graph.operations.size());
+    operation.kind = kind;
+    operation.layer = LayerId(layer);
+    program.graph.operations.push_back(operation);
+    program.device_of.emplace_back(0);
+    program.batch_of.push_back(program.batches.size());
+    program.consumers.emplace_back();
+    program.awaited_inputs.push_back(0);
+    program.batches.push_back(
+        {kind, LayerId(layer), StepId(0), DeviceId(0), {operation.id}, awaited_elsewhere});
+    return operation.id;
+  }
+
+  void wait_for(OpId consumer, OpId producer, ValueKind value) {
+    program.consumers[producer.value()].push_back({consumer, value});
+    ++program.awaited_inputs[consumer.value()];
+  }
+
+  std::vector<std::shared_ptr<Message>> run() {
+    set_femtosecond_resolution();
+    IdealMemory memory("memory", config.bandwidth);
+    Device device("device", DeviceId(0), config, memory, {program, table, 2}, {});
+    Sink sink("sink");
+    device.out_device[1].bind(sink);
+    sc_core::sc_start();
+    return sink.messages;
+  }
+
+  [[nodiscard]] std::string order() const {
+    std::string text;
+    for (const Row& row : table.rows) {
+      text += (text.empty() ? "" : " ") + std::string(name_of(row.op)) +
+              std::to_string(row.layer.value());
+    }
+    return text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what another device awaits goes first, then program order") {
+  Bench bench;
+  bench.add(OpKind::ffn, 0);
+  bench.add(OpKind::kv, 1);
+  bench.add(OpKind::kv, 0);
+  bench.add(OpKind::q, 2, true);
+  bench.run();
+  CHECK(bench.order() == "q2 kv0 ffn0 kv1");
+}
+
+TEST_CASE("what has been ready longer goes before program order") {
+  Bench bench;
+  const OpId q = bench.add(OpKind::q, 0);
+  const OpId late = bench.add(OpKind::kv, 0);  // ready when q ends
+  bench.add(OpKind::ffn, 1);                   // ready at once
+  bench.wait_for(late, q, ValueKind::order);
+  bench.run();
+  CHECK(bench.order() == "q0 ffn1 kv0");
+}
+
+TEST_CASE("one launch at a time; each costs launches, then the longest of memory and arithmetic") {
+  Bench bench;
+  const ModelShape shape = test::tiny_shape();
+  bench.config.launch_overhead = to_seconds(Femtoseconds(10));
+  bench.config.mac_rate = MacsPerSecond(femtoseconds_per_second * 0.25);
+  bench.add(OpKind::ffn, 0);
+  bench.add(OpKind::ffn, 1);
+  bench.run();
+  const auto macs = static_cast<std::int64_t>(3 * shape.ffn * shape.hidden);
+  const std::int64_t cost = 2 * 10 + std::max(2 * macs, 4 * macs);
+  REQUIRE(bench.table.rows.size() == 2);
+  CHECK(bench.table.rows[0].end == Femtoseconds(cost));
+  CHECK(bench.table.rows[1].start == Femtoseconds(cost));
+  CHECK(bench.table.rows[1].end == Femtoseconds(2 * cost));
+  CHECK(bench.table.rows[1].ready == Femtoseconds(0));
+}
+
+TEST_CASE("an append takes no executor slot but shares the memory") {
+  Bench bench;
+  bench.program.rules.accounting = Accounting::full;
+  bench.add(OpKind::append, 0);
+  const OpId ffn = bench.add(OpKind::ffn, 0);
+  bench.run();
+  REQUIRE(bench.table.rows.size() == 2);
+  const Row& append = bench.table.rows[0].op == OpKind::append ? bench.table.rows[0] : bench.table.rows[1];
+  const Row& other = bench.table.rows[0].op == OpKind::append ? bench.table.rows[1] : bench.table.rows[0];
+  CHECK(other.op == bench.program.graph[ffn].kind);
+  CHECK(append.start == Femtoseconds(0));
+  CHECK(other.start == Femtoseconds(0));
+  const std::int64_t row_bytes = append.work.memory_bytes().value();
+  CHECK(row_bytes > 0);
+  CHECK(append.end == Femtoseconds(2 * row_bytes));
+  CHECK(other.end == Femtoseconds(other.work.memory_bytes().value() + row_bytes));
+}
+
+TEST_CASE("a result that another device needs is sent once, with each value once") {
+  Bench bench;
+  const OpId kv = bench.add(OpKind::kv, 0);
+  const OpId there = bench.add(OpKind::append, 0);
+  const OpId also_there = bench.add(OpKind::sweep, 0);
+  bench.program.device_of[there.value()] = DeviceId(1);
+  bench.program.device_of[also_there.value()] = DeviceId(1);
+  bench.wait_for(there, kv, ValueKind::k);
+  bench.wait_for(there, kv, ValueKind::v);
+  bench.wait_for(also_there, kv, ValueKind::k);
+  const auto messages = bench.run();
+  REQUIRE(messages.size() == 1);
+  CHECK(messages[0]->values == std::vector<ValueKind>{ValueKind::k, ValueKind::v});
+  CHECK(messages[0]->row.wire_bytes == Bytes(2 * 2 * 16));  // bf16 k and v of 2 heads of 8
+  CHECK(bench.table.rows.size() == 1);
+}
+
+}  // namespace qfs

@@ -1,0 +1,58 @@
+#include "tests/support/simulated.hpp"
+
+#include <algorithm>
+
+namespace qfs::test {
+namespace {
+
+DeviceConfig device(const AnalyticDevice& from) {
+  DeviceConfig config;
+  config.bandwidth = from.bandwidth;
+  config.mac_rate = from.mac_rate;
+  config.exp_rate = from.exp_rate;
+  config.launch_overhead = from.launch_overhead;
+  return config;
+}
+
+}  // namespace
+
+SystemConfig system_config(const AnalyticParameters& parameters, Arrangement arrangement) {
+  SystemConfig config;
+  config.arrangement = arrangement;
+  config.compute_device = device(parameters.compute);
+  config.cache_device = device(parameters.cache);
+  config.link.latency = parameters.link_latency;
+  config.link.bandwidth = parameters.link_bandwidth;
+  config.link.message_overhead = parameters.link_message_overhead;
+  config.rules = {parameters.shape, parameters.formats, parameters.accounting};
+  config.graph = {parameters.block, parameters.current_token, parameters.lm_head,
+                  std::vector<std::size_t>(parameters.batch, parameters.context),
+                  parameters.tokens};
+  return config;
+}
+
+Femtoseconds last_output(const ExecutionTable& table, StepId step) {
+  Femtoseconds last;
+  for (const Row& row : table.rows) {
+    if (!row.message && row.op != OpKind::append && row.step == step) {
+      last = std::max(last, row.end);
+    }
+  }
+  return last;
+}
+
+ModelShape tiny_shape() {
+  ModelShape shape;
+  shape.hidden = 32;
+  shape.layers = 3;
+  shape.heads = 4;
+  shape.kv_heads = 2;
+  shape.head_dim = 8;
+  shape.ffn = 48;
+  shape.vocab = 64;
+  shape.tied_embedding = true;
+  shape.qk_norm = true;
+  return shape;
+}
+
+}  // namespace qfs::test

@@ -1,0 +1,111 @@
+// Who executes what, what goes together, and which results are urgent.
+#include "system/placement.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/simulated.hpp"
+
+namespace qfs {
+namespace {
+
+Program program_of(Arrangement arrangement, BlockOrder block, std::size_t requests,
+                   CurrentToken current_token = CurrentToken::merge) {
+  return make_program(
+      make_graph(test::tiny_shape(),
+                 {block, current_token, true, std::vector<std::size_t>(requests, 9), 2}),
+      {test::tiny_shape(), {}, Accounting::full}, arrangement);
+}
+
+const Batch& batch_of(const Program& program, OpKind kind) {
+  const auto found = std::find_if(program.batches.begin(), program.batches.end(),
+                                  [&](const Batch& batch) { return batch.kind == kind; });
+  REQUIRE(found != program.batches.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("two devices: the cache device sweeps and appends, nothing else") {
+  const Program program = program_of(Arrangement::two_device, BlockOrder::early_q, 1);
+  for (const Operation& op : program.graph.operations) {
+    const bool on_cache = op.kind == OpKind::sweep || op.kind == OpKind::append;
+    CHECK(program.device_of[op.id.value()] == DeviceId(on_cache ? 1 : 0));
+  }
+  const std::vector<DeviceRole> roles = roles_of(Arrangement::two_device);
+  REQUIRE(roles.size() == 2);
+  CHECK(roles[0].holdings.weights);
+  CHECK(!roles[0].holdings.cache);
+  CHECK(!roles[1].holdings.weights);
+  CHECK(roles[1].holdings.cache);
+}
+
+TEST_CASE("one device holds and does everything") {
+  const Program program = program_of(Arrangement::colocated, BlockOrder::standard, 1);
+  for (const DeviceId device : program.device_of) {
+    CHECK(device == DeviceId(0));
+  }
+  for (const Batch& batch : program.batches) {
+    CHECK(!batch.awaited_elsewhere);
+  }
+}
+
+TEST_CASE("a batch holds one kind, layer and step of every request of the wave") {
+  const Program program = program_of(Arrangement::two_device, BlockOrder::standard, 3);
+  std::size_t members = 0;
+  for (const Batch& batch : program.batches) {
+    CHECK(batch.members.size() == 3);
+    members += batch.members.size();
+    for (const OpId member : batch.members) {
+      const Operation& op = program.graph[member];
+      CHECK(op.kind == batch.kind);
+      CHECK(op.layer == batch.layer);
+      CHECK(op.step == batch.step);
+    }
+  }
+  CHECK(members == program.graph.operations.size());
+}
+
+TEST_CASE("urgent is what another device awaits in this step; a write that nothing waits on is not") {
+  const Program merge = program_of(Arrangement::two_device, BlockOrder::early_q, 1);
+  CHECK(batch_of(merge, OpKind::q).awaited_elsewhere);
+  CHECK(batch_of(merge, OpKind::sweep).awaited_elsewhere);
+  CHECK(!batch_of(merge, OpKind::kv).awaited_elsewhere);
+  CHECK(!batch_of(merge, OpKind::ffn).awaited_elsewhere);
+  const Program append = program_of(Arrangement::two_device, BlockOrder::early_q, 1,
+                                    CurrentToken::append_first);
+  CHECK(batch_of(append, OpKind::kv).awaited_elsewhere);
+}
+
+TEST_CASE("a dropped edge is no longer waited for, but stays in the graph that is computed") {
+  const Graph graph =
+      make_graph(test::tiny_shape(), {BlockOrder::early_q, CurrentToken::merge, true, {9}, 1});
+  const CountingRules rules{test::tiny_shape(), {}, Accounting::full};
+  Fault fault;
+  fault.kind = FaultKind::drop_edge;
+  fault.layer = LayerId(1);
+  fault.operation = OpKind::merge;
+  fault.value = ValueKind::partial;
+  const Program whole = make_program(graph, rules, Arrangement::two_device);
+  const Program faulty = make_program(graph, rules, Arrangement::two_device, fault);
+  std::size_t differing = 0;
+  for (const Operation& op : graph.operations) {
+    CHECK(faulty.graph[op.id].inputs == op.inputs);
+    differing += faulty.awaited_inputs[op.id.value()] != whole.awaited_inputs[op.id.value()] ? 1 : 0;
+  }
+  CHECK(differing == 1);
+}
+
+TEST_CASE("a fault that nothing could strike is refused") {
+  const Graph graph =
+      make_graph(test::tiny_shape(), {BlockOrder::early_q, CurrentToken::merge, true, {9}, 1});
+  Fault fault;
+  fault.kind = FaultKind::wrong_weights;
+  fault.operation = OpKind::qkv;  // does not exist in this graph
+  CHECK_THROWS_AS(require_strikes(graph, Arrangement::two_device, fault), ConfigError);
+  fault.operation = OpKind::ffn;
+  CHECK_NOTHROW(require_strikes(graph, Arrangement::two_device, fault));
+}
+
+}  // namespace qfs
