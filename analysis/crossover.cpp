@@ -7,8 +7,9 @@
 namespace qfs {
 namespace {
 
-/// The context at which one sweep has come to take `time`; negative if an empty cache takes longer already. The memory
-/// and the two kinds of arithmetic work side by side, so the first of them to need that long decides.
+/// The context at which one sweep has come to take `time`; negative if an empty cache takes longer
+/// already. The memory and the two kinds of arithmetic work side by side, so the first of them to
+/// need that long decides.
 double positions_in(Seconds time, const AnalyticParameters& parameters) {
   const AnalyticCosts costs(parameters);
   const AnalyticCost none = costs.sweep(0);
@@ -19,10 +20,10 @@ double positions_in(Seconds time, const AnalyticParameters& parameters) {
     const double left = room - fixed.value();
     return left < 0 || per_position.value() > 0 ? left / per_position.value() : unlimited;
   };
-  return std::min({positions(none.bytes / cache.bandwidth,
-                             (one.bytes - none.bytes) / cache.bandwidth),
-                   positions(none.macs / cache.mac_rate, (one.macs - none.macs) / cache.mac_rate),
-                   positions(none.exps / cache.exp_rate, (one.exps - none.exps) / cache.exp_rate)});
+  return std::min(
+      {positions(none.bytes / cache.bandwidth, (one.bytes - none.bytes) / cache.bandwidth),
+       positions(none.macs / cache.mac_rate, (one.macs - none.macs) / cache.mac_rate),
+       positions(none.exps / cache.exp_rate, (one.exps - none.exps) / cache.exp_rate)});
 }
 
 Seconds message_time(const AnalyticParameters& parameters, Bytes bytes) {

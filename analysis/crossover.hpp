@@ -1,7 +1,8 @@
 // The contexts beyond which a sweep no longer hides, in closed form, for the arrangement
 // two_device; DESIGN.md 7. In positions per request (fractional), at equal contexts.
 //
-// In full accounting the appends are left out: at the crossing a layer's k and v leave after its sweep has ended.
+// In full accounting the appends are left out: at the crossing a layer's k and v leave after its
+// sweep has ended.
 #pragma once
 
 #include <optional>
@@ -10,9 +11,9 @@
 
 namespace qfs {
 
-/// Where a sweep takes as long as the feed-forward, each on its own device: with ideal devices and weights_and_sweep,
-/// where their bytes are equal. No link or block order enters. None where it does so already at context 0; infinite if a
-/// position takes no time.
+/// Where a sweep takes as long as the feed-forward, each on its own device: with ideal devices and
+/// weights_and_sweep, where their bytes are equal. No link or block order enters. None where it
+/// does so already at context 0; infinite if a position takes no time.
 std::optional<double> ffn_crossover(const AnalyticParameters& parameters);
 
 /// Where the merge first waits for the sweep, in the given block order: what the compute device

@@ -25,14 +25,14 @@ inline constexpr std::size_t analytic_resources = 8;
 
 template <>
 inline constexpr EnumNames<AnalyticResource, analytic_resources> enum_names<AnalyticResource>{{
-    {AnalyticResource::compute_memory, "compute_memory"},
-    {AnalyticResource::compute_arithmetic, "compute_arithmetic"},
-    {AnalyticResource::compute_launch, "compute_launch"},
-    {AnalyticResource::cache_memory, "cache_memory"},
-    {AnalyticResource::cache_arithmetic, "cache_arithmetic"},
-    {AnalyticResource::cache_launch, "cache_launch"},
-    {AnalyticResource::link_to_cache, "link_to_cache"},
-    {AnalyticResource::link_to_compute, "link_to_compute"},
+    {AnalyticResource::compute_memory, "compute_device memory"},
+    {AnalyticResource::compute_arithmetic, "compute_device arithmetic"},
+    {AnalyticResource::compute_launch, "compute_device launches"},
+    {AnalyticResource::cache_memory, "cache_device memory"},
+    {AnalyticResource::cache_arithmetic, "cache_device arithmetic"},
+    {AnalyticResource::cache_launch, "cache_device launches"},
+    {AnalyticResource::link_to_cache, "link.to_cache_device"},
+    {AnalyticResource::link_to_compute, "link.to_compute_device"},
 }};
 
 struct Roofline {

@@ -1,4 +1,5 @@
-// The program. SystemC wants to be entered through its own elaboration function, which calls sc_main.
+// The program. SystemC wants to be entered through its own elaboration function, which calls
+// sc_main.
 #include <cstdlib>
 #include <systemc>
 

@@ -1,4 +1,5 @@
-// One table per enumeration: the name used in configurations, tables and messages, in both directions.
+// One table per enumeration: the name used in configurations, tables and messages, in both
+// directions.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@ namespace qfs {
 template <class Enum, std::size_t N>
 using EnumNames = std::array<std::pair<Enum, std::string_view>, N>;
 
-/// Specialised beside each enumeration that has names: `template <> inline constexpr EnumNames<E, n> enum_names<E>`.
+/// Specialised beside each enumeration that has names: `template <> inline constexpr EnumNames<E,
+/// n> enum_names<E>`.
 template <class Enum>
 inline constexpr EnumNames<Enum, 0> enum_names{};
 

@@ -1,7 +1,7 @@
-// The one source of random numbers: a pure function of (seed, stream, counter), so that any element of any weight or
-// cache can be drawn alone, in any order, on any machine, with the same result.
-// Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), tested against its published
-// known answers.
+// The one source of random numbers: a pure function of (seed, stream, counter), so that any element
+// of any weight or cache can be drawn alone, in any order, on any machine, with the same result.
+// Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), tested
+// against its published known answers.
 #pragma once
 
 #include <array>

@@ -9,7 +9,8 @@
 
 namespace qfs {
 
-/// A number of one unit. Same-unit sums and scaling by a plain number; anything else is spelled out.
+/// A number of one unit. Same-unit sums and scaling by a plain number; anything else is spelled
+/// out.
 template <class Unit, class Rep>
 class Quantity {
  public:
@@ -28,7 +29,9 @@ class Quantity {
   }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return a += b; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return a -= b; }
-  friend constexpr Quantity operator*(Quantity a, Rep factor) { return Quantity(a.value_ * factor); }
+  friend constexpr Quantity operator*(Quantity a, Rep factor) {
+    return Quantity(a.value_ * factor);
+  }
   friend constexpr Quantity operator*(Rep factor, Quantity a) { return a * factor; }
 
  private:

@@ -1,4 +1,5 @@
-// The choices that change which edges a layer has. What each order does is in layer_graph.cpp, a small function each.
+// The choices that change which edges a layer has. What each order does is in layer_graph.cpp, a
+// small function each.
 #pragma once
 
 #include "base/enum_names.hpp"

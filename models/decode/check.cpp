@@ -10,13 +10,13 @@
 namespace qfs {
 namespace {
 
-// Per operation the only error left is fp32 arithmetic: about 1e-6 relative, growing slowly with the length of a sum.
-// One part in a thousand in any input moves every output by about that much.
+// Per operation the only error left is fp32 arithmetic: about 1e-6 relative, growing slowly with
+// the length of a sum. One part in a thousand in any input moves every output by about that much.
 constexpr double operation_tolerance = 2e-5;
 constexpr double append_tolerance = 0;  // a copy, rounded in a known way
 
-// End to end the number formats add up; this bound only catches what is not rounding. bf16 keeps 8 bits: 2^-9 per
-// rounding at most, some of it in every layer.
+// End to end the number formats add up; this bound only catches what is not rounding. bf16 keeps 8
+// bits: 2^-9 per rounding at most, some of it in every layer.
 constexpr double end_to_end_fp32_tolerance = 1e-4;
 constexpr double end_to_end_bf16_tolerance = 5e-2;
 
@@ -52,7 +52,8 @@ class Checker {
     }
   }
 
-  /// 2. Sweeps and appends, a request and layer at a time: their cache is rebuilt from every k, v ever made for it.
+  /// 2. Sweeps and appends, a request and layer at a time: their cache is rebuilt from every k, v
+  /// ever made for it.
   void check_caches() {
     std::map<std::pair<RequestId, LayerId>, std::vector<const Operation*>> by_cache;
     for (const Operation& operation : graph_.operations) {
@@ -148,9 +149,8 @@ class Checker {
 
   void check_step(ReferenceDecoder& decoder, RequestId request, StepId step) {
     const OpId input = find(request, step, [](OpKind kind) { return kind == OpKind::embed; });
-    const OpId output = find(request, step, [](OpKind kind) {
-      return kind == OpKind::o || kind == OpKind::ffn;
-    });
+    const OpId output =
+        find(request, step, [](OpKind kind) { return kind == OpKind::o || kind == OpKind::ffn; });
     const std::vector<float>& x = log_.of(input);
     const std::vector<double> want = decoder.step({x.begin(), x.end()});
     EndToEndError error{step, request, relative_error(log_.of(output), want), true};

@@ -1,5 +1,5 @@
-// The two numeric checks of a run, both against fp64: every executed operation from what its producers really made, and
-// the whole decode against the straight-line reference decoder.
+// The two numeric checks of a run, both against fp64: every executed operation from what its
+// producers really made, and the whole decode against the straight-line reference decoder.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace qfs {
 
-/// `graph` is the right graph, also when a fault has been injected into the schedule. `progress` is called after each
-/// operation checked and each layer of the reference decoder.
+/// `graph` is the right graph, also when a fault has been injected into the schedule. `progress` is
+/// called after each operation checked and each layer of the reference decoder.
 NumericReport check_numerics(const Graph& graph, const Inputs& inputs, const NumericLog& log,
                              BlockOrder block, const Crosses& crosses,
                              const std::function<void()>& progress = {});

@@ -37,12 +37,8 @@ void add_to(std::span<float> sum, std::span<const float> term) {
 }
 
 bool makes_q(OpKind kind) { return kind == OpKind::q || kind == OpKind::qkv; }
-bool makes_k(OpKind kind) {
-  return kind == OpKind::k || kind == OpKind::kv || kind == OpKind::qkv;
-}
-bool makes_v(OpKind kind) {
-  return kind == OpKind::v || kind == OpKind::kv || kind == OpKind::qkv;
-}
+bool makes_k(OpKind kind) { return kind == OpKind::k || kind == OpKind::kv || kind == OpKind::qkv; }
+bool makes_v(OpKind kind) { return kind == OpKind::v || kind == OpKind::kv || kind == OpKind::qkv; }
 
 }  // namespace
 
@@ -213,7 +209,8 @@ Outputs DeviceNumerics::sweep(Members members) {
     std::vector<float>& state = outputs.emplace_back(width + shape().heads);
     const std::span<const float> q = argument(*operation, 0);
     const KvCache& held = cache(*operation);
-    // Rows that have not landed cannot be read; a schedule that comes too early gets a short sweep, not a wait.
+    // Rows that have not landed cannot be read; a schedule that comes too early gets a short sweep,
+    // not a wait.
     held.with_rows(std::min(operation->positions, held.positions()), [&](const auto& rows) {
       qfs::sweep(q, rows, std::span(state).first(width), std::span(state).subspan(width));
     });
@@ -227,8 +224,8 @@ Outputs DeviceNumerics::merge(Members members) {
   for (const Operation* operation : members) {
     const std::span<const float> partial = argument(*operation, 3);
     std::vector<float> lse(partial.begin() + static_cast<std::ptrdiff_t>(width), partial.end());
-    std::vector<float>& o = outputs.emplace_back(partial.begin(),
-                                                 partial.begin() + static_cast<std::ptrdiff_t>(width));
+    std::vector<float>& o =
+        outputs.emplace_back(partial.begin(), partial.begin() + static_cast<std::ptrdiff_t>(width));
     fold(argument(*operation, 0), argument(*operation, 1), argument(*operation, 2),
          shape().head_dim, o, lse);
   }

@@ -1,5 +1,6 @@
-// The numeric side of a device: the data that it holds and the kernels that run on it. A device reads nothing else: its
-// weights, its caches, and buffers that it filled itself or received in a message.
+// The numeric side of a device: the data that it holds and the kernels that run on it. A device
+// reads nothing else: its weights, its caches, and buffers that it filled itself or received in a
+// message.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ class DeviceNumerics {
   DeviceNumerics(const DeviceNumerics&) = delete;
   DeviceNumerics& operator=(const DeviceNumerics&) = delete;
 
-  /// Runs the kernel of one launch on what the buffers hold now. An append changes the cache and returns the rows as
-  /// they were stored.
+  /// Runs the kernel of one launch on what the buffers hold now. An append changes the cache and
+  /// returns the rows as they were stored.
   virtual Outputs compute(Members members);
   /// Makes an output visible to this device's later operations.
   void store(const Operation& producer, std::span<const float> output);
@@ -56,8 +57,8 @@ class DeviceNumerics {
   std::vector<float>& buffer(const Operation& producer);
 
  private:
-  // Buffers have one address per request, layer and kind, the same in every step, as on a real device: who reads too
-  // early finds zeros or the value of the step before.
+  // Buffers have one address per request, layer and kind, the same in every step, as on a real
+  // device: who reads too early finds zeros or the value of the step before.
   using BufferKey = std::tuple<RequestId, LayerId, OpKind>;
 
   Outputs embed(Members members);

@@ -1,4 +1,5 @@
-// Deliberate faults, so that anyone can see that the numeric check fails when it should. Off unless configured.
+// Deliberate faults, so that anyone can see that the numeric check fails when it should. Off unless
+// configured.
 #pragma once
 
 #include "base/enum_names.hpp"
@@ -9,11 +10,14 @@ namespace qfs {
 
 enum class FaultKind {
   none,
-  drop_edge,        // `operation` of the layer no longer waits for its input `value`, and reads what happens to be there
-  alter_in_flight,  // the query of the layer arrives at the cache device off by one part in a thousand
+  drop_edge,  // `operation` of the layer no longer waits for its input `value`, and reads what
+              // happens to be there
+  alter_in_flight,  // the query of the layer arrives at the cache device off by one part in a
+                    // thousand
   swap_kv,          // the append of the layer stores the key as value and the value as key
   skip_position,    // the sweep of the layer leaves out its newest cached position
-  wrong_weights,    // `operation` of the layer multiplies by the weights of the layer before it (of layer 0: the last)
+  wrong_weights,    // `operation` of the layer multiplies by the weights of the layer before it (of
+                    // layer 0: the last)
 };
 
 template <>

@@ -18,16 +18,14 @@ Outputs FaultyNumerics::compute(Members members) {
   if (strikes(FaultKind::swap_kv, first) && first.kind == OpKind::append) {
     return append_swapped(members);
   }
-  const bool short_sweep =
-      strikes(FaultKind::skip_position, first) && first.kind == OpKind::sweep;
+  const bool short_sweep = strikes(FaultKind::skip_position, first) && first.kind == OpKind::sweep;
   const bool wrong_weights =
       strikes(FaultKind::wrong_weights, first) && first.kind == fault_.operation;
-  return short_sweep || wrong_weights ? compute_altered(members)
-                                      : DeviceNumerics::compute(members);
+  return short_sweep || wrong_weights ? compute_altered(members) : DeviceNumerics::compute(members);
 }
 
-/// The kernel is given the right inputs but told to do something else. `inputs` name the producers, so the arguments
-/// stay those of the true operation.
+/// The kernel is given the right inputs but told to do something else. `inputs` name the producers,
+/// so the arguments stay those of the true operation.
 Outputs FaultyNumerics::compute_altered(Members members) {
   std::vector<Operation> altered;
   for (const Operation* operation : members) {

@@ -1,4 +1,5 @@
-// A device's numerics with one deliberate fault (fault.hpp). A dropped edge is not here: it is the schedule that lacks it.
+// A device's numerics with one deliberate fault (fault.hpp). A dropped edge is not here: it is the
+// schedule that lacks it.
 #pragma once
 
 #include "decode/device_numerics.hpp"

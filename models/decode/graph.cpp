@@ -45,8 +45,8 @@ class RequestBuilder {
 
   void finish_step(const Operation& origin, StreamPoint x) {
     if (config_.lm_head) {
-      previous_ = {{add(OpKind::lm_head, origin, {{x.writer, ValueKind::residual}}),
-                    ValueKind::token}};
+      previous_ = {
+          {add(OpKind::lm_head, origin, {{x.writer, ValueKind::residual}}), ValueKind::token}};
     } else {
       previous_ = {{x.writer, ValueKind::order}};
     }

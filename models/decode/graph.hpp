@@ -1,4 +1,5 @@
-// The graph of one request's decode steps. Edges only; who executes an operation and what it costs is not known here.
+// The graph of one request's decode steps. Edges only; who executes an operation and what it costs
+// is not known here.
 #pragma once
 
 #include <vector>
@@ -23,8 +24,8 @@ struct GraphConfig {
   std::size_t tokens = 1;             // steps of every request
 };
 
-/// The steps of all requests. Step t of a request waits for its step t - 1: the input for the token, and the sweep of
-/// each layer for that layer's append.
+/// The steps of all requests. Step t of a request waits for its step t - 1: the input for the
+/// token, and the sweep of each layer for that layer's append.
 Graph make_graph(const ModelShape& shape, const GraphConfig& config);
 
 /// The consumers of each operation's values, by producer: the inverse of `inputs`.

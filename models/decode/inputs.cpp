@@ -10,7 +10,8 @@
 namespace qfs {
 namespace {
 
-// Keys of the last positions are drawn longer, so that some heads give them real weight and a missing one matters.
+// Keys of the last positions are drawn longer, so that some heads give them real weight and a
+// missing one matters.
 constexpr double recency_gain = 1.0;
 constexpr double recency_scale = 32.0;  // positions
 
@@ -81,8 +82,7 @@ std::size_t inputs_host_bytes(const InputsConfig& config) {
                      : static_cast<std::int64_t>(shape.layers) * layer_weight_bytes(shape).value());
   const std::size_t rows = std::accumulate(config.contexts.begin(), config.contexts.end(),
                                            config.contexts.size() * config.tokens);
-  return weights +
-         rows * shape.layers * 2 * shape.kv_width() * bytes_per_value(config.formats.kv);
+  return weights + rows * shape.layers * 2 * shape.kv_width() * bytes_per_value(config.formats.kv);
 }
 
 }  // namespace qfs

@@ -1,5 +1,5 @@
-// What a numeric run starts from and shares with the reference decoder: the weights, the initial caches and the inputs
-// of each request. Drawn once, then read only.
+// What a numeric run starts from and shares with the reference decoder: the weights, the initial
+// caches and the inputs of each request. Drawn once, then read only.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The KV cache of one request in one layer. Layout: position-major rows per KV head, row t at offset t * head_dim; room
-// for `capacity` rows is taken once, so an append moves no existing byte.
+// The KV cache of one request in one layer. Layout: position-major rows per KV head, row t at
+// offset t * head_dim; room for `capacity` rows is taken once, so an append moves no existing byte.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class KvCache {
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
   [[nodiscard]] Format format() const;
 
-  /// Adds one row per KV head, rounded to the cache's format. k and v hold kv_heads * head_dim values. Needs
-  /// positions() < capacity().
+  /// Adds one row per KV head, rounded to the cache's format. k and v hold kv_heads * head_dim
+  /// values. Needs positions() < capacity().
   void append(std::span<const float> k, std::span<const float> v);
   /// One row of every KV head, k and v of kv_heads * head_dim values; position < positions().
   void read(std::size_t position, std::span<float> k, std::span<float> v) const;

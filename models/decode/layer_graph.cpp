@@ -55,7 +55,8 @@ OpId LayerBuilder::project(OpKind kind, StreamPoint x) {
   return add(kind, {{x.writer, ValueKind::residual}});
 }
 
-// Projections of one input are one product, unless the query must go ahead alone so that the sweep can start.
+// Projections of one input are one product, unless the query must go ahead alone so that the sweep
+// can start.
 LayerBuilder::Projections LayerBuilder::project_all(const ReadPoints& read) {
   const bool kv_together = same(read.k, read.v);
   if (current_token_ == CurrentToken::append_first && kv_together && same(read.q, read.k)) {

@@ -24,7 +24,8 @@ class LayerBuilder {
   LayerBuilder(Graph& graph, CurrentToken current_token, const Operation& origin,
                std::vector<Edge> landed);
 
-  /// q, k, v, the sweep, the append and the merge; gives the operation that holds the attention output.
+  /// q, k, v, the sweep, the append and the merge; gives the operation that holds the attention
+  /// output.
   Edge attention(const ReadPoints& read);
   /// x + Wo a.
   StreamPoint output(const Edge& attention, StreamPoint x);
@@ -45,7 +46,8 @@ class LayerBuilder {
 
   Graph& graph_;
   CurrentToken current_token_;
-  Operation origin_;  // layer, step, request, position of everything added; positions before this step
+  Operation
+      origin_;  // layer, step, request, position of everything added; positions before this step
   std::vector<Edge> landed_;
   OpId append_;
 };

@@ -14,11 +14,15 @@ Bytes matrix_bytes(std::size_t rows, std::size_t columns) {
 
 }  // namespace
 
-Bytes q_weight_bytes(const ModelShape& shape) { return matrix_bytes(shape.q_width(), shape.hidden); }
+Bytes q_weight_bytes(const ModelShape& shape) {
+  return matrix_bytes(shape.q_width(), shape.hidden);
+}
 Bytes kv_weight_bytes(const ModelShape& shape) {
   return matrix_bytes(shape.kv_width(), shape.hidden);
 }
-Bytes ffn_weight_bytes(const ModelShape& shape) { return 3 * matrix_bytes(shape.ffn, shape.hidden); }
+Bytes ffn_weight_bytes(const ModelShape& shape) {
+  return 3 * matrix_bytes(shape.ffn, shape.hidden);
+}
 Bytes lm_head_weight_bytes(const ModelShape& shape) {
   return matrix_bytes(shape.vocab, shape.hidden);
 }
@@ -34,12 +38,12 @@ Bytes model_weight_bytes(const ModelShape& shape) {
 
 std::string shape_fault(const ModelShape& shape) {
   const std::array<std::pair<const char*, std::size_t>, 7> counts{{{"hidden", shape.hidden},
-                                                                  {"layers", shape.layers},
-                                                                  {"heads", shape.heads},
-                                                                  {"kv_heads", shape.kv_heads},
-                                                                  {"head_dim", shape.head_dim},
-                                                                  {"ffn", shape.ffn},
-                                                                  {"vocab", shape.vocab}}};
+                                                                   {"layers", shape.layers},
+                                                                   {"heads", shape.heads},
+                                                                   {"kv_heads", shape.kv_heads},
+                                                                   {"head_dim", shape.head_dim},
+                                                                   {"ffn", shape.ffn},
+                                                                   {"vocab", shape.vocab}}};
   for (const auto& [name, count] : counts) {
     if (count == 0) {
       return fmt::format("{} is 0; at least 1 is needed", name);

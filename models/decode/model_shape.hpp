@@ -1,4 +1,5 @@
-// The shape of a dense decoder with grouped-query attention: what is needed to count its bytes and to compute it.
+// The shape of a dense decoder with grouped-query attention: what is needed to count its bytes and
+// to compute it.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +32,15 @@ struct ModelShape {
 /// Weights are bf16 throughout the foundation.
 inline constexpr std::size_t weight_bytes_per_value = 2;
 
-/// Static weight bytes of one layer's products. Norm gains (a few KB) are not charged, as 001 counts.
-Bytes q_weight_bytes(const ModelShape& shape);   // Wq; Wo has the same size
-Bytes kv_weight_bytes(const ModelShape& shape);  // Wk alone; Wv has the same size
+/// Static weight bytes of one layer's products. Norm gains (a few KB) are not charged, as 001
+/// counts.
+Bytes q_weight_bytes(const ModelShape& shape);    // Wq; Wo has the same size
+Bytes kv_weight_bytes(const ModelShape& shape);   // Wk alone; Wv has the same size
 Bytes ffn_weight_bytes(const ModelShape& shape);  // gate, up, down
 Bytes layer_weight_bytes(const ModelShape& shape);
 Bytes lm_head_weight_bytes(const ModelShape& shape);
-/// All static weights as they lie in memory: the layers, the embedding and, unless tied, the LM head.
+/// All static weights as they lie in memory: the layers, the embedding and, unless tied, the LM
+/// head.
 Bytes model_weight_bytes(const ModelShape& shape);
 
 /// What is wrong with the shape, in one line that names the field; empty if nothing is.

@@ -9,13 +9,15 @@
 
 namespace qfs {
 
-/// One executed operation against its fp64 recomputation from the values that its producers really made.
+/// One executed operation against its fp64 recomputation from the values that its producers really
+/// made.
 struct OperationError {
   OpKind kind = OpKind::embed;
   LayerId layer;
   StepId step;
   RequestId request;
-  double relative_error = 0;  // L2 norm of the difference over L2 norm of the fp64 result; infinite if not finite
+  double relative_error =
+      0;  // L2 norm of the difference over L2 norm of the fp64 result; infinite if not finite
 };
 
 /// All operations of one kind.
@@ -34,8 +36,9 @@ struct EndToEndError {
   bool same_token = true;     // the arg max agrees (true without LM head)
 };
 
-/// What leaving one cached position out of one sweep would have done to its o (relative L2): the smallest over all
-/// sweeps, for the newest position and for the oldest. 0 sweeps if every cache was empty.
+/// What leaving one cached position out of one sweep would have done to its o (relative L2): the
+/// smallest over all sweeps, for the newest position and for the oldest. 0 sweeps if every cache
+/// was empty.
 struct Sensitivity {
   std::size_t sweeps = 0;
   double newest = 0;
@@ -43,8 +46,9 @@ struct Sensitivity {
 };
 
 struct NumericReport {
-  std::vector<KindErrors> kinds;         // in program order; only kinds that ran
-  std::vector<OperationError> failures;  // beyond their kind's tolerance, as executed; the first is the cause
+  std::vector<KindErrors> kinds;  // in program order; only kinds that ran
+  std::vector<OperationError>
+      failures;  // beyond their kind's tolerance, as executed; the first is the cause
   std::vector<EndToEndError> end_to_end;
   double end_to_end_tolerance = 0;
   Sensitivity sensitivity;

@@ -1,4 +1,5 @@
-// A decode step is a graph of operations. This is one of them: what it does, whose it is and which values it waits for.
+// A decode step is a graph of operations. This is one of them: what it does, whose it is and which
+// values it waits for.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace qfs {
 
-/// In program order within a layer (the last key of the scheduling rule). Norms, rotary, query/key norm and residual
-/// adds belong to the operation that consumes or produces them.
+/// In program order within a layer (the last key of the scheduling rule). Norms, rotary, query/key
+/// norm and residual adds belong to the operation that consumes or produces them.
 enum class OpKind {
   embed,    // the token's row of the embedding, or a seeded vector: the input of the stack
   q,        // norm, Wq, query norm, rotary

@@ -28,9 +28,12 @@ void add_to(std::vector<double>& sum, const std::vector<double>& term) {
   std::transform(sum.begin(), sum.end(), term.begin(), sum.begin(), std::plus<>());
 }
 
-std::vector<double> widened(std::span<const float> values) { return {values.begin(), values.end()}; }
+std::vector<double> widened(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
 
-/// Log-sum-exps are compared absolutely below 1 and relatively above; an empty state must be exactly -infinity.
+/// Log-sum-exps are compared absolutely below 1 and relatively above; an empty state must be
+/// exactly -infinity.
 double lse_error(double got, double want) {
   if (std::isinf(want)) {
     return got == want ? 0 : infinite;

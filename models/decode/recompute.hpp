@@ -1,5 +1,5 @@
-// One executed operation again, in fp64, from the values that its producers really made: what its kernel should have
-// returned before any rounding of its output.
+// One executed operation again, in fp64, from the values that its producers really made: what its
+// kernel should have returned before any rounding of its output.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace qfs {
 
-/// The output of every executed operation, by id, as its kernel returned it (values.hpp gives the layout).
+/// The output of every executed operation, by id, as its kernel returned it (values.hpp gives the
+/// layout).
 struct NumericLog {
   std::vector<std::vector<float>> outputs;
   std::vector<OpId> executed;  // in the order in which they ended
@@ -28,7 +29,8 @@ struct NumericLog {
   }
 };
 
-/// Whether the edge between two operations crosses from one device to another, so that its value was rounded for the wire.
+/// Whether the edge between two operations crosses from one device to another, so that its value
+/// was rounded for the wire.
 using Crosses = std::function<bool(const Operation& from, const Operation& to)>;
 
 class Recomputation {
@@ -53,7 +55,8 @@ class Recomputation {
   /// `history`: the cache of its request and layer with every row ever made for it.
   [[nodiscard]] Sweep recompute_sweep(const Operation& sweep, const KvCache& history) const;
   [[nodiscard]] double sweep_error(const Operation& sweep, const Sweep& want) const;
-  /// Relative change of the sweep's o if one of its positions had been left out. Needs positions >= 2.
+  /// Relative change of the sweep's o if one of its positions had been left out. Needs positions
+  /// >= 2.
   [[nodiscard]] double omission_effect(const Sweep& sweep, const KvCache& history,
                                        std::size_t position) const;
 
@@ -81,7 +84,8 @@ class Recomputation {
   Crosses crosses_;
 };
 
-/// L2 norm of (got - want) over L2 norm of want; infinite if anything is not finite or nothing was returned.
+/// L2 norm of (got - want) over L2 norm of want; infinite if anything is not finite or nothing was
+/// returned.
 double relative_error(std::span<const float> got, std::span<const double> want);
 
 }  // namespace qfs

@@ -1,5 +1,6 @@
-// The straight-line fp64 decoder: the block written down as its formulas, one token after the other. It knows nothing of
-// graphs, devices, batches or number formats; it shares only weights, initial caches and inputs with the simulation.
+// The straight-line fp64 decoder: the block written down as its formulas, one token after the
+// other. It knows nothing of graphs, devices, batches or number formats; it shares only weights,
+// initial caches and inputs with the simulation.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,8 @@ class ReferenceDecoder {
                                const Vector& x) const;
   void finish_heads(Vector& heads, const std::vector<Bf16>& gain) const;
   /// Softmax attention of one query head over the initial cache and the history.
-  void attend(LayerId layer, std::size_t head, std::span<const double> q, std::span<double> o) const;
+  void attend(LayerId layer, std::size_t head, std::span<const double> q,
+              std::span<double> o) const;
 
   const Inputs& inputs_;
   BlockOrder block_;

@@ -1,5 +1,6 @@
-// How an operation's output lies in memory, and how values travel: the output is one flat vector, a value is a slice
-// of it. kv: k, v. qkv: q, k, v. sweep: o of every head, then lse of every head. lm_head: token, its logit.
+// How an operation's output lies in memory, and how values travel: the output is one flat vector, a
+// value is a slice of it. kv: k, v. qkv: q, k, v. sweep: o of every head, then lse of every head.
+// lm_head: token, its logit.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +20,17 @@ struct Slice {
 
 /// Values in the whole output of an operation.
 std::size_t output_size(const ModelShape& shape, OpKind kind);
-/// Where `value` lies in the output of `kind`; an order edge is an empty slice. `kind` must make that value.
+/// Where `value` lies in the output of `kind`; an order edge is an empty slice. `kind` must make
+/// that value.
 Slice slice_of(const ModelShape& shape, OpKind kind, ValueKind value);
 
-/// Appends a value to a payload in the wire's format: residuals in the residual's, a partial's lse in fp32, a token as
-/// fp32 (exact below 2^24), all else in `wire`. `output` is the producer's whole output.
+/// Appends a value to a payload in the wire's format: residuals in the residual's, a partial's lse
+/// in fp32, a token as fp32 (exact below 2^24), all else in `wire`. `output` is the producer's
+/// whole output.
 void encode_value(const ModelShape& shape, const Formats& formats, OpKind producer, ValueKind value,
                   std::span<const float> output, std::vector<std::byte>& payload);
-/// The reverse: reads one value off the front of `payload` into its slice of `output`; returns what is left.
+/// The reverse: reads one value off the front of `payload` into its slice of `output`; returns what
+/// is left.
 std::span<const std::byte> decode_value(const ModelShape& shape, const Formats& formats,
                                         OpKind producer, ValueKind value,
                                         std::span<const std::byte> payload,

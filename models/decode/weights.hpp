@@ -1,5 +1,5 @@
-// Synthetic weights, drawn from the seed alone: any element can be drawn in any order. Spread so that activations keep
-// about unit variance and attention scores a deviation of about 1.
+// Synthetic weights, drawn from the seed alone: any element can be drawn in any order. Spread so
+// that activations keep about unit variance and attention scores a deviation of about 1.
 #pragma once
 
 #include <cstddef>

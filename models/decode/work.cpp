@@ -81,8 +81,9 @@ Bytes output_bytes(const CountingRules& rules, OpKind kind) {
   throw std::logic_error("output_bytes: unknown operation");
 }
 
-/// Inputs and outputs through memory. A merge is fused into the launch of `o` and finds its operands on chip (a parked
-/// result is free to read); an append's bytes are the cache rows that it writes; an embedding row is not counted.
+/// Inputs and outputs through memory. A merge is fused into the launch of `o` and finds its
+/// operands on chip (a parked result is free to read); an append's bytes are the cache rows that it
+/// writes; an embedding row is not counted.
 Bytes activation_bytes(const CountingRules& rules, const Operation& operation) {
   if (launches_of(operation.kind) == 0) {
     return Bytes(0);

@@ -1,5 +1,5 @@
-// What an operation costs, counted: bytes by kind, multiply-accumulates, exponentials, launches. Weights are read once
-// per launch, everything else once per member of the batch.
+// What an operation costs, counted: bytes by kind, multiply-accumulates, exponentials, launches.
+// Weights are read once per launch, everything else once per member of the batch.
 #pragma once
 
 #include <span>

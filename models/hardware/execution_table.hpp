@@ -1,5 +1,6 @@
-// The table of what was executed: one row per launch of an operation (all members of its batch), per message and per
-// memory write. Devices and links write it while they run; everything that is reported is derived from it.
+// The table of what was executed: one row per launch of an operation (all members of its batch),
+// per message and per memory write. Devices and links write it while they run; everything that is
+// reported is derived from it.
 #pragma once
 
 #include <string>
@@ -23,7 +24,8 @@ struct Resource {
   ResourceKind kind = ResourceKind::executor;
 };
 
-/// An input of a row: the row that made it and when it was there for the taking (arrival, for a message).
+/// An input of a row: the row that made it and when it was there for the taking (arrival, for a
+/// message).
 struct Dependency {
   RowId row;
   Femtoseconds arrival;
@@ -32,8 +34,8 @@ struct Dependency {
 struct Row {
   RowId id;
   bool message = false;
-  OpKind op = OpKind::embed;         // the operation; of a message, its producer
-  std::vector<ValueKind> carries;    // message: the values on board
+  OpKind op = OpKind::embed;       // the operation; of a message, its producer
+  std::vector<ValueKind> carries;  // message: the values on board
   LayerId layer;
   StepId step;
   std::vector<RequestId> members;

@@ -1,4 +1,5 @@
-// What the devices are to execute: the graph, who executes which operation, and which operations go together.
+// What the devices are to execute: the graph, who executes which operation, and which operations go
+// together.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace qfs {
 
-/// The operations of one batch key (kind, layer) in one step of a wave: one launch once all members are ready.
+/// The operations of one batch key (kind, layer) in one step of a wave: one launch once all members
+/// are ready.
 struct Batch {
   OpKind kind = OpKind::embed;
   LayerId layer;
@@ -24,10 +26,10 @@ struct Batch {
 struct Program {
   Graph graph;
   CountingRules rules;
-  std::vector<DeviceId> device_of;                // by operation
-  std::vector<std::size_t> batch_of;              // by operation, index into batches
-  std::vector<std::vector<Consumer>> consumers;   // by operation: who waits for it
-  std::vector<std::size_t> awaited_inputs;        // by operation: for how many inputs it waits
+  std::vector<DeviceId> device_of;               // by operation
+  std::vector<std::size_t> batch_of;             // by operation, index into batches
+  std::vector<std::vector<Consumer>> consumers;  // by operation: who waits for it
+  std::vector<std::size_t> awaited_inputs;       // by operation: for how many inputs it waits
   std::vector<Batch> batches;
 };
 

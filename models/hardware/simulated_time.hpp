@@ -1,5 +1,5 @@
-// The one place where femtoseconds become sc_time. The kernel's resolution is 1 fs: at SystemC's default of 1 ps a
-// 2.6 GHz period would be off by 1000 ppm.
+// The one place where femtoseconds become sc_time. The kernel's resolution is 1 fs: at SystemC's
+// default of 1 ps a 2.6 GHz period would be off by 1000 ppm.
 #pragma once
 
 #include <systemc>

@@ -1,6 +1,7 @@
-// Decode attention as a fold over softmax states. A state is (o, lse) per query head: the attention output among the
-// positions seen so far and the log of their summed exponentials (001 sections 3 and 5).
-// Scores are s = q.k / sqrt(head_dim). An empty state has lse = -infinity and an o that is never read.
+// Decode attention as a fold over softmax states. A state is (o, lse) per query head: the attention
+// output among the positions seen so far and the log of their summed exponentials (001 sections 3
+// and 5). Scores are s = q.k / sqrt(head_dim). An empty state has lse = -infinity and an o that is
+// never read.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace qfs {
 
-/// Cached rows of every KV head. Row t of KV head h starts at k + h * head_stride + t * head_dim; the same for v.
+/// Cached rows of every KV head. Row t of KV head h starts at k + h * head_stride + t * head_dim;
+/// the same for v.
 template <class Stored>
 struct KvRows {
   const Stored* k = nullptr;
@@ -23,10 +25,11 @@ struct KvRows {
 float log_add_exp(float a, float b);
 double log_add_exp_reference(double a, double b);
 
-/// Attention of one query over all rows. q holds `heads` rows of head_dim, heads a multiple of kv_heads; query head g
-/// reads KV head g * kv_heads / heads, and the heads of a group share one pass over K and V. o.size() == q.size(),
-/// lse.size() == heads. Scores and sums in fp32. The result does not depend on anything but its arguments (fixed
-/// blocks, merged in order). positions == 0 gives lse = -infinity and leaves o zero. Stored is float or Bf16.
+/// Attention of one query over all rows. q holds `heads` rows of head_dim, heads a multiple of
+/// kv_heads; query head g reads KV head g * kv_heads / heads, and the heads of a group share one
+/// pass over K and V. o.size() == q.size(), lse.size() == heads. Scores and sums in fp32. The
+/// result does not depend on anything but its arguments (fixed blocks, merged in order). positions
+/// == 0 gives lse = -infinity and leaves o zero. Stored is float or Bf16.
 template <class Stored>
 void sweep(std::span<const float> q, const KvRows<Stored>& rows, std::span<float> o,
            std::span<float> lse);
@@ -35,18 +38,18 @@ template <class Stored>
 void sweep_reference(std::span<const double> q, const KvRows<Stored>& rows, std::span<double> o,
                      std::span<double> lse);
 
-/// (o, lse) <- (o, lse) merged with (other_o, other_lse), one head: o = lerp(other_o, o, sigmoid(lse - other_lse)).
-/// The o of an empty side is not read. Returns the merged lse.
+/// (o, lse) <- (o, lse) merged with (other_o, other_lse), one head: o = lerp(other_o, o,
+/// sigmoid(lse - other_lse)). The o of an empty side is not read. Returns the merged lse.
 float merge(std::span<float> o, float lse, std::span<const float> other_o, float other_lse);
 double merge_reference(std::span<double> o, double lse, std::span<const double> other_o,
                        double other_lse);
 
-/// Folds the current token into the state of every head: for query head g, s = q_g . k_h / sqrt(d) joins with value
-/// v_h, h its KV head. q and o hold `lse.size()` heads of head_dim; k and v hold the KV heads, which divide the heads.
+/// Folds the current token into the state of every head: for query head g, s = q_g . k_h / sqrt(d)
+/// joins with value v_h, h its KV head. q and o hold `lse.size()` heads of head_dim; k and v hold
+/// the KV heads, which divide the heads.
 void fold(std::span<const float> q, std::span<const float> k, std::span<const float> v,
           std::size_t head_dim, std::span<float> o, std::span<float> lse);
-void fold_reference(std::span<const double> q, std::span<const double> k,
-                    std::span<const double> v, std::size_t head_dim, std::span<double> o,
-                    std::span<double> lse);
+void fold_reference(std::span<const double> q, std::span<const double> k, std::span<const double> v,
+                    std::size_t head_dim, std::span<double> o, std::span<double> lse);
 
 }  // namespace qfs

@@ -49,7 +49,8 @@ constexpr float rounded(Format format, float value) {
 
 /// Appends the values to `bytes` as the format lays them out (little endian).
 void encode(Format format, std::span<const float> values, std::vector<std::byte>& bytes);
-/// Reads values.size() values from the front of `bytes`; needs bytes.size() >= values.size() * bytes_per_value(format).
+/// Reads values.size() values from the front of `bytes`; needs bytes.size() >= values.size() *
+/// bytes_per_value(format).
 void decode(Format format, std::span<const std::byte> bytes, std::span<float> values);
 
 }  // namespace qfs

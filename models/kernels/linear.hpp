@@ -18,8 +18,9 @@ struct Matrix {
   }
 };
 
-/// y[b][r] = sum over c of w[r][c] * x[b][c], accumulated in fp32. Batch = x.size() / w.columns, at least 1;
-/// x and y are row-major, y.size() == batch * w.rows. Each weight row is read once for the whole batch.
+/// y[b][r] = sum over c of w[r][c] * x[b][c], accumulated in fp32. Batch = x.size() / w.columns, at
+/// least 1; x and y are row-major, y.size() == batch * w.rows. Each weight row is read once for the
+/// whole batch.
 void linear(const Matrix& w, std::span<const float> x, std::span<float> y);
 
 /// The same in fp64, plainly.

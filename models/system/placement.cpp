@@ -42,19 +42,23 @@ void add_waits(Program& program, const Fault& fault) {
 void add_batches(Program& program) {
   std::map<std::tuple<StepId, LayerId, OpKind>, std::size_t> known;
   for (const Operation& operation : program.graph.operations) {
-    const auto [entry, added] = known.try_emplace(
-        {operation.step, operation.layer, operation.kind}, program.batches.size());
+    const auto [entry, added] = known.try_emplace({operation.step, operation.layer, operation.kind},
+                                                  program.batches.size());
     if (added) {
-      program.batches.push_back({operation.kind, operation.layer, operation.step,
-                                 program.device_of[operation.id.value()], {}, false});
+      program.batches.push_back({operation.kind,
+                                 operation.layer,
+                                 operation.step,
+                                 program.device_of[operation.id.value()],
+                                 {},
+                                 false});
     }
     program.batches[entry->second].members.push_back(operation.id);
     program.batch_of.push_back(entry->second);
   }
 }
 
-/// Whether anything in the same step waits for the operation. An append that only the next step reads does not count: it
-/// is a write that nothing waits on.
+/// Whether anything in the same step waits for the operation. An append that only the next step
+/// reads does not count: it is a write that nothing waits on.
 bool awaited_in_step(const Program& program, const Operation& operation) {
   const auto& consumers = program.consumers[operation.id.value()];
   return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
@@ -78,9 +82,8 @@ bool struck(Arrangement arrangement, const Fault& fault, const Operation& operat
     case FaultKind::none:
       return true;
     case FaultKind::drop_edge:
-      return std::any_of(operation.inputs.begin(), operation.inputs.end(), [&](const Edge& edge) {
-        return dropped(fault, operation, edge.value);
-      });
+      return std::any_of(operation.inputs.begin(), operation.inputs.end(),
+                         [&](const Edge& edge) { return dropped(fault, operation, edge.value); });
     case FaultKind::wrong_weights:
       return at(fault, operation) && operation.kind == fault.operation;
     case FaultKind::alter_in_flight:
@@ -96,9 +99,9 @@ bool struck(Arrangement arrangement, const Fault& fault, const Operation& operat
 }  // namespace
 
 void require_strikes(const Graph& graph, Arrangement arrangement, const Fault& fault) {
-  const bool any =
-      std::any_of(graph.operations.begin(), graph.operations.end(),
-                  [&](const Operation& operation) { return struck(arrangement, fault, operation); });
+  const bool any = std::any_of(
+      graph.operations.begin(), graph.operations.end(),
+      [&](const Operation& operation) { return struck(arrangement, fault, operation); });
   if (!any) {
     throw ConfigError(fmt::format(
         "numerics.inject: nothing in layer {} of step {} for the fault {} (operation {}, value {})",

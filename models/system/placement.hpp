@@ -1,4 +1,5 @@
-// Who executes what. An arrangement is a placement of operation kinds on devices; nothing else knows arrangements.
+// Who executes what. An arrangement is a placement of operation kinds on devices; nothing else
+// knows arrangements.
 #pragma once
 
 #include <string>
@@ -20,17 +21,20 @@ struct DeviceRole {
   Holdings holdings;
 };
 
-/// By DeviceId. The compute device comes first in every arrangement; the cache device, where there is one, second.
+/// By DeviceId. The compute device comes first in every arrangement; the cache device, where there
+/// is one, second.
 std::vector<DeviceRole> roles_of(Arrangement arrangement);
 
 /// The device that executes operations of this kind.
 DeviceId device_of(Arrangement arrangement, OpKind kind);
 
-/// Throws ConfigError if the graph has nothing that the fault could strike: a fault that never happens proves nothing.
+/// Throws ConfigError if the graph has nothing that the fault could strike: a fault that never
+/// happens proves nothing.
 void require_strikes(const Graph& graph, Arrangement arrangement, const Fault& fault);
 
-/// The graph placed and grouped into batches. All requests of the graph are one wave: a batch holds the operations of
-/// one kind, layer and step of all of them. A dropped edge (fault) is no longer waited for, but still read.
+/// The graph placed and grouped into batches. All requests of the graph are one wave: a batch holds
+/// the operations of one kind, layer and step of all of them. A dropped edge (fault) is no longer
+/// waited for, but still read.
 Program make_program(Graph graph, const CountingRules& rules, Arrangement arrangement,
                      const Fault& fault = {});
 

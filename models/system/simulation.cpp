@@ -39,7 +39,8 @@ std::size_t executed_operations(const ExecutionTable& table) {
   return count;
 }
 
-/// A simulation that runs dry early is our own mistake or a fault's doing; either way it must not pass for a result.
+/// A simulation that runs dry early is our own mistake or a fault's doing; either way it must not
+/// pass for a result.
 void require_complete(const Program& program, const ExecutionTable& table) {
   const std::size_t executed = executed_operations(table);
   if (executed != program.graph.operations.size()) {
@@ -77,17 +78,17 @@ void System::build_device(DeviceId id, const DeviceConfig& config) {
     kernels = {numerics_.back().get(), &log_};
   }
   const DeviceContext context{program_, table_, roles.size(), progress_};
-  devices_.push_back(std::make_unique<Device>(role.name.c_str(), id, config, *memories_.back(),
-                                              context, kernels));
+  devices_.push_back(
+      std::make_unique<Device>(role.name.c_str(), id, config, *memories_.back(), context, kernels));
 }
 
 void System::connect(DeviceId from, DeviceId to) {
   Device& target = *devices_[to.value()];
   const std::string name = std::string("link.to_") + target.basename();
   table_.resources.push_back({name, ResourceKind::link});
-  links_.push_back(std::make_unique<LinkDirection>(
-      (std::string("link_to_") + target.basename()).c_str(), config_.link, table_,
-      table_.resources.size() - 1));
+  links_.push_back(
+      std::make_unique<LinkDirection>((std::string("link_to_") + target.basename()).c_str(),
+                                      config_.link, table_, table_.resources.size() - 1));
   links_.back()->out_arrivals.bind(target);
   devices_[from.value()]->out_device[to.value()].bind(*links_.back());
 }
@@ -112,8 +113,8 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
     const Crosses crosses = [&](const Operation& from, const Operation& to) {
       return program.device_of[from.id.value()] != program.device_of[to.id.value()];
     };
-    result.numerics = check_numerics(graph, *inputs, system.log(), config.graph.block, crosses,
-                                     progress.checked);
+    result.numerics =
+        check_numerics(graph, *inputs, system.log(), config.graph.block, crosses, progress.checked);
   }
   return result;
 }

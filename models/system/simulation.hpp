@@ -74,8 +74,8 @@ struct SimulationResult {
   std::optional<NumericReport> numerics;
 };
 
-/// Simulates all steps. SystemC allows one simulation in a process: call it once. Throws RunError if the simulation
-/// stops before every operation has been executed.
+/// Simulates all steps. SystemC allows one simulation in a process: call it once. Throws RunError
+/// if the simulation stops before every operation has been executed.
 SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics = nullptr,
                           const Progress& progress = {});
 

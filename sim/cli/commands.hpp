@@ -1,4 +1,5 @@
-// The commands of qfsim. Each takes its own arguments (without program and command name) and returns the exit status.
+// The commands of qfsim. Each takes its own arguments (without program and command name) and
+// returns the exit status.
 #pragma once
 
 #include <string>

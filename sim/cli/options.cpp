@@ -40,8 +40,8 @@ bool parse(const CommandLine& line, const std::vector<std::string>& arguments,
               values);
     po::notify(values);
   } catch (const po::error& error) {
-    throw ConfigError(fmt::format("qfsim {}: {}; see qfsim {} --help", line.command, error.what(),
-                                  line.command));
+    throw ConfigError(
+        fmt::format("qfsim {}: {}; see qfsim {} --help", line.command, error.what(), line.command));
   }
   if (values.count("help") != 0) {
     print_help(line, visible);

@@ -7,14 +7,14 @@
 
 namespace qfs {
 
-/// The options of a command and its positional arguments. Unknown options, abbreviations and missing or surplus
-/// arguments are ConfigErrors that name the command.
+/// The options of a command and its positional arguments. Unknown options, abbreviations and
+/// missing or surplus arguments are ConfigErrors that name the command.
 struct CommandLine {
-  std::string command;                                    // "run"
-  std::string usage;                                      // "qfsim run CONFIG [options]"
-  std::string about;                                      // one sentence
-  boost::program_options::options_description options;    // without --help, which every command has
-  std::vector<std::string> positional;                    // names, in order
+  std::string command;                                  // "run"
+  std::string usage;                                    // "qfsim run CONFIG [options]"
+  std::string about;                                    // one sentence
+  boost::program_options::options_description options;  // without --help, which every command has
+  std::vector<std::string> positional;                  // names, in order
   std::size_t required_positional = 0;
 };
 

@@ -26,12 +26,14 @@ constexpr std::array<Command, 3> commands{{
 }};
 
 void print_usage() {
-  fmt::print("qfsim: two-accelerator LLM decode, simulated\n\nUsage: qfsim COMMAND [arguments]\n\n");
+  fmt::print(
+      "qfsim: two-accelerator LLM decode, simulated\n\nUsage: qfsim COMMAND [arguments]\n\n");
   for (const Command& command : commands) {
     fmt::print("  {:<9} {}\n", command.name, command.about);
   }
-  fmt::print("\nqfsim COMMAND --help says more. Exit status: 0 done, 1 the run failed, 2 usage or\n"
-             "configuration, 3 the numeric check failed.\n");
+  fmt::print(
+      "\nqfsim COMMAND --help says more. Exit status: 0 done, 1 the run failed, 2 usage or\n"
+      "configuration, 3 the numeric check failed.\n");
 }
 
 int run_command_named(const Arguments& arguments) {

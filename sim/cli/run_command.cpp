@@ -16,15 +16,16 @@ namespace {
 namespace po = boost::program_options;
 
 CommandLine command_line() {
-  CommandLine line{"run",
-                   "qfsim run CONFIG [--set key.path=value]... [--out DIR] [--check]",
-                   "Simulates the run that CONFIG describes, prints its report and writes its folder.",
-                   {},
-                   {"CONFIG"},
-                   1};
-  line.options.add_options()                                                              //
+  CommandLine line{
+      "run",
+      "qfsim run CONFIG [--set key.path=value]... [--out DIR] [--check]",
+      "Simulates the run that CONFIG describes, prints its report and writes its folder.",
+      {},
+      {"CONFIG"},
+      1};
+  line.options.add_options()  //
       ("set", po::value<std::vector<std::string>>()->composing(),
-       "override a key of CONFIG, e.g. --set workload.context='16 Ki'; may be repeated")  //
+       "override a key of CONFIG, e.g. --set workload.context='16 Ki'; may be repeated")   //
       ("out", po::value<std::string>(), "folder for the results (default: results/NAME)")  //
       ("check", "only check CONFIG: print the resolved configuration, run and write nothing");
   return line;
@@ -41,9 +42,9 @@ int run_command(const Arguments& arguments) {
                                                   : std::vector<std::string>{};
   const RunConfig config = load_run_config(values["CONFIG"].as<std::string>(), overrides);
   const std::string resolved = to_yaml(config);
-  const std::filesystem::path folder =
-      values.count("out") != 0 ? std::filesystem::path(values["out"].as<std::string>())
-                               : std::filesystem::path("results") / config.name;
+  const std::filesystem::path folder = values.count("out") != 0
+                                           ? std::filesystem::path(values["out"].as<std::string>())
+                                           : std::filesystem::path("results") / config.name;
   check_output_folder(folder);
   if (values.count("check") != 0) {
     fmt::print("{}", resolved);

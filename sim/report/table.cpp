@@ -65,11 +65,25 @@ void add_point(TextTable& table, const RunResult& result, std::span<const PointA
              percent_text(analysis.roofline_share)});
 }
 
+/// Contexts ascending, block orders as configured.
+std::vector<const PointAnalysis*> by_context(std::span<const PointAnalysis> analyses) {
+  std::vector<const PointAnalysis*> points;
+  for (const PointAnalysis& analysis : analyses) {
+    points.push_back(&analysis);
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const PointAnalysis* a, const PointAnalysis* b) {
+                     return a->point->context < b->point->context;
+                   });
+  return points;
+}
+
 std::string points_part(const RunResult& result, std::span<const PointAnalysis> analyses) {
   TextTable table("llrrrrrrr", {"context", "block", "step us", "speed-up", "sweep us", "hidden",
                                 "exposed us", "closed form", "roofline"});
   const PointAnalysis* before = nullptr;
-  for (const PointAnalysis& analysis : analyses) {
+  for (const PointAnalysis* point : by_context(analyses)) {
+    const PointAnalysis& analysis = *point;
     const bool first = !before || before->point->context != analysis.point->context;
     if (before && first) {
       table.gap();
@@ -162,7 +176,8 @@ std::string report_table(const RunResult& result, std::span<const PointAnalysis>
   text += ledger_part(main);
   text += fmt::format("\nSpeed and the two sides of a layer, context {} (us)\n", context);
   text += speed_part(main);
-  return text + crossovers_part(result) + blocks_part(result.config) + legend;
+  text += crossovers_part(result) + blocks_part(result.config) + legend;
+  return text + answer_part(result, analyses);
 }
 
 }  // namespace qfs

@@ -13,6 +13,10 @@ namespace qfs {
 /// What was run: model, arrangement, devices, link, accounting.
 std::string header_part(const RunConfig& config);
 
+/// What it comes to at the main context, in sentences: which block order is faster, what hides,
+/// where that stops.
+std::string answer_part(const RunResult& result, std::span<const PointAnalysis> analyses);
+
 /// What the numeric checks found, or that there were none.
 std::string numerics_part(const RunResult& result);
 

@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t search_limit = std::size_t{1} << 30U;  // positions per request
 
-/// A quantity of one simulated step that grows with the context; the crossover is where it passes zero.
+/// A quantity of one simulated step that grows with the context; the crossover is where it passes
+/// zero.
 using Excess = std::function<Seconds(const ExecutionTable&)>;
 
 const Row& row_of(const ExecutionTable& table, OpKind kind) {
-  const auto found = std::find_if(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    return !row.message && row.op == kind;
-  });
+  const auto found = std::find_if(table.rows.begin(), table.rows.end(),
+                                  [&](const Row& row) { return !row.message && row.op == kind; });
   if (found == table.rows.end()) {
     throw std::logic_error("crossover search: the table lacks an operation");
   }
@@ -138,8 +138,8 @@ std::vector<Crossover> find_crossovers(const RunConfig& config) {
   crossovers.back().closed_form = finite(ffn_crossover(parameters));
   for (const BlockOrder block : blocks_of(config)) {
     crossovers.push_back(Search(config, block, merge_wait).run("latency"));
-    crossovers.back().closed_form = finite(
-        latency_crossover(analytic_parameters(config, block, config.workload.context)));
+    crossovers.back().closed_form =
+        finite(latency_crossover(analytic_parameters(config, block, config.workload.context)));
   }
   return crossovers;
 }

@@ -1,5 +1,6 @@
-// Finds by simulation the contexts at which something begins (DESIGN.md 7): where sweep and feed-forward take equally
-// long ("ffn"), and where the merge first waits for the sweep ("latency").
+// Finds by simulation the contexts at which something begins (DESIGN.md 7): where sweep and
+// feed-forward take equally long ("ffn"), and where the merge first waits for the sweep
+// ("latency").
 #pragma once
 
 #include <vector>
@@ -11,15 +12,17 @@
 
 namespace qfs {
 
-/// The crossovers of the configured arrangement, block order by block order. Bracketed to one position by timing-only
-/// simulations, then interpolated between the two; each beside its closed form. Empty for arrangements and settings in
-/// which nothing can overlap (colocated, append_first).
+/// The crossovers of the configured arrangement, block order by block order. Bracketed to one
+/// position by timing-only simulations, then interpolated between the two; each beside its closed
+/// form. Empty for arrangements and settings in which nothing can overlap (colocated,
+/// append_first).
 std::vector<Crossover> find_crossovers(const RunConfig& config);
 
 /// How much longer the sweep of a layer runs than its feed-forward, first layer, first step.
 Seconds sweep_beyond_ffn(const ExecutionTable& table);
-/// How long the merge of a layer waits for the sweep's result after all else that it needs is there and the device that
-/// merges is free; negative: how much earlier the result is there. Largest over the layers of the first step.
+/// How long the merge of a layer waits for the sweep's result after all else that it needs is there
+/// and the device that merges is free; negative: how much earlier the result is there. Largest over
+/// the layers of the first step.
 Seconds merge_wait(const ExecutionTable& table);
 
 }  // namespace qfs

@@ -14,8 +14,8 @@
 namespace qfs {
 
 SharedCounter::SharedCounter() {
-  void* memory = mmap(nullptr, sizeof(*value_), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, sizeof(*value_), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     throw RunError("cannot share memory between processes");
   }
@@ -46,7 +46,8 @@ void ProgressStage::show() {
   shown_ = time;
   const std::uint64_t done = std::min(counter_.value(), total_);
   const double elapsed = std::chrono::duration<double>(time - begin_).count();
-  const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, total_));
+  const double share =
+      static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, total_));
   const std::string left =
       done == 0 ? "" : fmt::format(", about {:.0f} s left", elapsed * (1 - share) / share);
   fmt::print(stderr, "\r\033[K{}: {} of {} ({:.0f} %){}", title_, done, total_, 100 * share, left);

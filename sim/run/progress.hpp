@@ -1,4 +1,5 @@
-// Progress of long work, on stderr: one line that renews itself on a terminal, nothing but a line per stage elsewhere.
+// Progress of long work, on stderr: one line that renews itself on a terminal, nothing but a line
+// per stage elsewhere.
 #pragma once
 
 #include <atomic>

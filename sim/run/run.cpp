@@ -38,25 +38,27 @@ std::size_t available_host_bytes() {
 /// A child holds its device's copy of the caches, and the outputs of every operation for the check.
 std::size_t child_host_bytes(const InputsConfig& inputs) {
   const ModelShape& shape = inputs.shape;
-  const std::size_t weights = inputs_host_bytes(
-      {shape, inputs.formats, inputs.seed, {}, inputs.tokens, inputs.lm_head});
+  const std::size_t weights =
+      inputs_host_bytes({shape, inputs.formats, inputs.seed, {}, inputs.tokens, inputs.lm_head});
   const std::size_t log_values = 4 * (shape.hidden + shape.q_width() + shape.kv_width());
   return inputs_host_bytes(inputs) - weights +
          inputs.contexts.size() * inputs.tokens * shape.layers * log_values * sizeof(float);
 }
 
-/// How many numeric simulations fit this machine at once; at least one, or it is the user's to change.
+/// How many numeric simulations fit this machine at once; at least one, or it is the user's to
+/// change.
 std::size_t numeric_jobs(const RunConfig& config, const InputsConfig& inputs) {
   const std::size_t shared = inputs_host_bytes(inputs);
   const std::size_t each = child_host_bytes(inputs);
   const std::size_t available = available_host_bytes();
   if (shared + each > available) {
-    throw ConfigError(fmt::format(
-        "workload.context: numerics at context {} and batch {} need {:.1f} GiB of this machine's memory, {:.1f} GiB "
-        "are available; shorten them, or set numerics.mode: off",
-        config.workload.context, config.workload.batch,
-        static_cast<double>(shared + each) / bytes_per_gib,
-        static_cast<double>(available) / bytes_per_gib));
+    throw ConfigError(
+        fmt::format("workload.context: numerics at context {} and batch {} need {:.1f} GiB of this "
+                    "machine's memory, {:.1f} GiB "
+                    "are available; shorten them, or set numerics.mode: off",
+                    config.workload.context, config.workload.batch,
+                    static_cast<double>(shared + each) / bytes_per_gib,
+                    static_cast<double>(available) / bytes_per_gib));
   }
   return std::min(default_jobs(), 1 + (available - shared - each) / std::max<std::size_t>(1, each));
 }
@@ -112,8 +114,7 @@ class Runner {
     for (const BlockOrder block : blocks) {
       const SystemConfig system = system_config(config_, block, config_.workload.context);
       tasks.push_back([this, system, &inputs, &progress] {
-        const NumericRequest request{inputs,
-                                     config_.numerics.check == NumericsCheck::every_step};
+        const NumericRequest request{inputs, config_.numerics.check == NumericsCheck::every_step};
         return simulate(system, &request, progress);
       });
     }
@@ -125,8 +126,7 @@ class Runner {
   }
 
   static Inputs draw_inputs(const InputsConfig& config) {
-    ProgressStage stage("drawing weights and caches",
-                        config.contexts.size() * config.shape.layers);
+    ProgressStage stage("drawing weights and caches", config.contexts.size() * config.shape.layers);
     return Inputs(config, [&] {
       stage.counter().advance();
       stage.show();
@@ -138,8 +138,7 @@ class Runner {
     const std::uint64_t requests = config_.workload.batch;
     std::uint64_t work = 0;
     for (const BlockOrder block : blocks) {
-      const GraphConfig graph =
-          system_config(config_, block, config_.workload.context).graph;
+      const GraphConfig graph = system_config(config_, block, config_.workload.context).graph;
       const std::uint64_t operations = make_graph(config_.model, graph).operations.size();
       work += operations / requests;
       if (config_.numerics.check == NumericsCheck::every_step) {

@@ -6,7 +6,8 @@
 
 namespace qfs {
 
-/// Progress goes to stderr. Throws ConfigError if the numeric part does not fit the memory of this machine.
+/// Progress goes to stderr. Throws ConfigError if the numeric part does not fit the memory of this
+/// machine.
 RunResult run(const RunConfig& config);
 
 }  // namespace qfs

@@ -15,80 +15,80 @@ namespace boost::serialization {
 template <class Archive, class Unit, class Rep>
 void serialize(Archive& archive, qfs::Quantity<Unit, Rep>& quantity, unsigned /*version*/) {
   Rep value = quantity.value();
-  archive & value;
+  archive& value;
   quantity = qfs::Quantity<Unit, Rep>(value);
 }
 
 template <class Archive, class Tag>
 void serialize(Archive& archive, qfs::Index<Tag>& index, unsigned /*version*/) {
   std::size_t value = index.value();
-  archive & value;
+  archive& value;
   index = qfs::Index<Tag>(value);
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::Resource& resource, unsigned /*version*/) {
-  archive & resource.name & resource.kind;
+  archive& resource.name& resource.kind;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::Dependency& dependency, unsigned /*version*/) {
-  archive & dependency.row & dependency.arrival;
+  archive& dependency.row& dependency.arrival;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::Work& work, unsigned /*version*/) {
-  archive & work.weight_bytes & work.kv_read_bytes & work.kv_written_bytes & work.activation_bytes;
-  archive & work.macs & work.exps & work.launches;
+  archive& work.weight_bytes& work.kv_read_bytes& work.kv_written_bytes& work.activation_bytes;
+  archive& work.macs& work.exps& work.launches;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::Row& row, unsigned /*version*/) {
-  archive & row.id & row.message & row.op & row.carries & row.layer & row.step & row.members;
-  archive & row.attempt & row.resource & row.ready & row.start & row.end & row.deps & row.work;
-  archive & row.wire_bytes;
+  archive& row.id& row.message& row.op& row.carries& row.layer& row.step& row.members;
+  archive& row.attempt& row.resource& row.ready& row.start& row.end& row.deps& row.work;
+  archive& row.wire_bytes;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::ExecutionTable& table, unsigned /*version*/) {
-  archive & table.resources & table.rows;
+  archive& table.resources& table.rows;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::OperationError& error, unsigned /*version*/) {
-  archive & error.kind & error.layer & error.step & error.request & error.relative_error;
+  archive& error.kind& error.layer& error.step& error.request& error.relative_error;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::KindErrors& errors, unsigned /*version*/) {
-  archive & errors.kind & errors.operations & errors.tolerance & errors.worst;
+  archive& errors.kind& errors.operations& errors.tolerance& errors.worst;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::EndToEndError& error, unsigned /*version*/) {
-  archive & error.step & error.request & error.relative_error & error.same_token;
+  archive& error.step& error.request& error.relative_error& error.same_token;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::Sensitivity& sensitivity, unsigned /*version*/) {
-  archive & sensitivity.sweeps & sensitivity.newest & sensitivity.oldest;
+  archive& sensitivity.sweeps& sensitivity.newest& sensitivity.oldest;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::NumericReport& report, unsigned /*version*/) {
-  archive & report.kinds & report.failures & report.end_to_end & report.end_to_end_tolerance;
-  archive & report.sensitivity;
+  archive& report.kinds& report.failures& report.end_to_end& report.end_to_end_tolerance;
+  archive& report.sensitivity;
 }
 
 template <class Archive>
 void serialize(Archive& archive, qfs::SimulationResult& result, unsigned /*version*/) {
   bool checked = result.numerics.has_value();
-  archive & result.table & checked;
+  archive& result.table& checked;
   if (checked) {
     if (!result.numerics) {
       result.numerics.emplace();
     }
-    archive & *result.numerics;
+    archive&* result.numerics;
   }
 }
 

@@ -2,9 +2,9 @@
 
 #include "analysis/closed_form.hpp"
 #include "analysis/crossover.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/random_cases.hpp"
 #include "tests/support/shapes.hpp"
-#include "tests/support/catch.hpp"
 
 namespace qfs {
 namespace {

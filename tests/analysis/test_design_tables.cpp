@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "analysis/closed_form.hpp"
-#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/shapes.hpp"
 
 namespace qfs {
 namespace {

@@ -6,9 +6,9 @@
 #include "analysis/closed_form.hpp"
 #include "analysis/operation_costs.hpp"
 #include "analysis/roofline.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/random_cases.hpp"
 #include "tests/support/shapes.hpp"
-#include "tests/support/catch.hpp"
 
 namespace qfs {
 namespace {

@@ -1,6 +1,6 @@
 #include "analysis/roofline.hpp"
-#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/shapes.hpp"
 
 namespace qfs {
 

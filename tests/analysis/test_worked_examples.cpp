@@ -1,8 +1,8 @@
 // Timelines worked by hand on test::by_hand, in seconds. "o [60, 88]" is an operation and its start
 // and end.
 #include "analysis/closed_form.hpp"
-#include "tests/support/shapes.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/shapes.hpp"
 
 namespace qfs {
 namespace {

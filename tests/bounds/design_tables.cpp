@@ -1,4 +1,5 @@
-// Every stack time of DESIGN.md 7 for the orders and arrangements built, and the crossovers, found by the simulator.
+// Every stack time of DESIGN.md 7 for the orders and arrangements built, and the crossovers, found
+// by the simulator.
 #include <vector>
 
 #include "sim/run/crossover_search.hpp"
@@ -110,10 +111,8 @@ TEST_CASE("stack times with unequal bandwidths") {
 TEST_CASE("stack times on one device") {
   std::vector<Cell> cells;
   for (const auto& [block, name] : enum_names<BlockOrder>) {
-    cells.push_back(
-        {test::qwen3_0_6b(), block, 0, 1024, 1, 1, 998.244, Arrangement::colocated});
-    cells.push_back(
-        {test::qwen3_0_6b(), block, 0, 65536, 1, 1, 8396.997, Arrangement::colocated});
+    cells.push_back({test::qwen3_0_6b(), block, 0, 1024, 1, 1, 998.244, Arrangement::colocated});
+    cells.push_back({test::qwen3_0_6b(), block, 0, 65536, 1, 1, 8396.997, Arrangement::colocated});
   }
   check_cells(cells);
 }

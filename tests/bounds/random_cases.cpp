@@ -1,4 +1,7 @@
-// Seeded random cases: the simulator against the closed form that was written apart from it, and the conservation laws.
+// Seeded random cases: the simulator against the closed form that was written apart from it, and
+// the conservation laws.
+#include "tests/support/random_cases.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -9,7 +12,6 @@
 #include "sim/report/steps.hpp"
 #include "sim/run/isolate.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/random_cases.hpp"
 #include "tests/support/simulated.hpp"
 
 namespace qfs {
@@ -123,7 +125,9 @@ TEST_CASE("200 random cases: bytes in are bytes out") {
   }
 }
 
-TEST_CASE("200 random cases: nothing happens before its inputs, and an executor does one thing at a time") {
+TEST_CASE(
+    "200 random cases: nothing happens before its inputs, and an executor does one thing at a "
+    "time") {
   for (const Case& c : simulated_cases()) {
     std::map<std::size_t, Femtoseconds> free;
     for (const Row& row : c.table.rows) {

@@ -1,9 +1,8 @@
 // The reference decoder and the check themselves: right by an independent route, and able to fail.
-#include "decode/check.hpp"
-
 #include <cmath>
 #include <vector>
 
+#include "decode/check.hpp"
 #include "decode/device_numerics.hpp"
 #include "decode/reference_decoder.hpp"
 #include "tests/support/catch.hpp"
@@ -41,8 +40,7 @@ TEST_CASE("in fp32 the graph of every block order decodes as its formulas do") {
     for (const auto& [current_token, token_name] : enum_names<CurrentToken>) {
       for (const bool qk_norm : {true, false}) {
         const Inputs inputs(config_with(exact, qk_norm));
-        const Graph graph =
-            make_graph(inputs.shape(), {block, current_token, true, {37, 0}, 3});
+        const Graph graph = make_graph(inputs.shape(), {block, current_token, true, {37, 0}, 3});
         const NumericReport report =
             check_numerics(graph, inputs, execute(graph, inputs), block, nowhere);
         CAPTURE(name, token_name, qk_norm);
@@ -78,7 +76,8 @@ TEST_CASE("the block orders compute different functions") {
 }
 
 TEST_CASE("the reference decoder of one layer, by hand") {
-  // One head of two values, identity-like weights: every number below is worked out in the comments.
+  // One head of two values, identity-like weights: every number below is worked out in the
+  // comments.
   InputsConfig config;
   config.formats = exact;
   config.contexts = {0};
@@ -98,7 +97,8 @@ TEST_CASE("the reference decoder of one layer, by hand") {
   const auto at = [](const WeightMatrix& m, std::size_t r, std::size_t c) {
     return static_cast<double>(to_float(m.values[r * m.columns + c]));
   };
-  // An empty cache: attention over the current token alone returns its value, whatever the query and key.
+  // An empty cache: attention over the current token alone returns its value, whatever the query
+  // and key.
   const double rms = std::sqrt((9.0 + 16.0) / 2);
   const double n0 = 3 / rms * to_float(w.attention_norm[0]);
   const double n1 = 4 / rms * to_float(w.attention_norm[1]);
@@ -132,8 +132,7 @@ TEST_CASE("the check notices any single output that is off by one part in a thou
     for (float& value : wrong.outputs[operation.id.value()]) {
       value *= 1.001F;
     }
-    const NumericReport report =
-        check_numerics(graph, inputs, wrong, BlockOrder::early_q, nowhere);
+    const NumericReport report = check_numerics(graph, inputs, wrong, BlockOrder::early_q, nowhere);
     CAPTURE(name_of(operation.kind), operation.step.value(), operation.request.value());
     CHECK(!report.passed());
     REQUIRE(!report.failures.empty());

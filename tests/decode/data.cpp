@@ -71,7 +71,8 @@ TEST_CASE("an append rounds to the cache's format and moves no existing byte") {
   }
 }
 
-TEST_CASE("a value survives the wire as its format allows, lse unrounded, and has its counted length") {
+TEST_CASE(
+    "a value survives the wire as its format allows, lse unrounded, and has its counted length") {
   const ModelShape shape = test::tiny_shape();
   const Formats formats{Format::bf16, Format::bf16, Format::fp32};
   const CountingRules rules{shape, formats, Accounting::full};
@@ -83,9 +84,12 @@ TEST_CASE("a value survives the wire as its format allows, lse unrounded, and ha
   };
   const std::size_t q = shape.q_width();
   const std::size_t kv = shape.kv_width();
-  for (const Trip& trip : {Trip{OpKind::q, ValueKind::q, 0, q}, {OpKind::qkv, ValueKind::q, 0, q},
-                           {OpKind::qkv, ValueKind::k, q, kv}, {OpKind::qkv, ValueKind::v, q + kv, kv},
-                           {OpKind::kv, ValueKind::k, 0, kv}, {OpKind::kv, ValueKind::v, kv, kv},
+  for (const Trip& trip : {Trip{OpKind::q, ValueKind::q, 0, q},
+                           {OpKind::qkv, ValueKind::q, 0, q},
+                           {OpKind::qkv, ValueKind::k, q, kv},
+                           {OpKind::qkv, ValueKind::v, q + kv, kv},
+                           {OpKind::kv, ValueKind::k, 0, kv},
+                           {OpKind::kv, ValueKind::v, kv, kv},
                            {OpKind::v, ValueKind::v, 0, kv},
                            {OpKind::sweep, ValueKind::partial, 0, q + shape.heads},
                            {OpKind::ffn, ValueKind::residual, 0, shape.hidden},
@@ -135,7 +139,8 @@ TEST_CASE("weights are drawn from the seed alone, with the spread promised") {
   CHECK(draw_weights(shape, 7, false).embedding.values.empty());
 }
 
-TEST_CASE("a cache does not depend on how many tokens come after it, and its host bytes are counted") {
+TEST_CASE(
+    "a cache does not depend on how many tokens come after it, and its host bytes are counted") {
   InputsConfig config{test::tiny_shape(), {}, 3, {40, 0}, 1, true};
   const Inputs one(config);
   config.tokens = 5;

@@ -13,8 +13,7 @@ namespace {
 
 Graph graph_of(BlockOrder block, CurrentToken current_token = CurrentToken::merge,
                std::size_t tokens = 1, std::vector<std::size_t> contexts = {5}) {
-  return make_graph(test::tiny_shape(),
-                    {block, current_token, true, std::move(contexts), tokens});
+  return make_graph(test::tiny_shape(), {block, current_token, true, std::move(contexts), tokens});
 }
 
 const Operation& find(const Graph& graph, OpKind kind, std::size_t layer, std::size_t step = 0) {
@@ -109,8 +108,8 @@ TEST_CASE("a token sweeps what was cached before it, and waits for it to land") 
 }
 
 TEST_CASE("without LM head the next token only waits for the stack") {
-  const Graph graph = make_graph(test::tiny_shape(), {BlockOrder::standard, CurrentToken::merge,
-                                                      false, {0}, 2});
+  const Graph graph =
+      make_graph(test::tiny_shape(), {BlockOrder::standard, CurrentToken::merge, false, {0}, 2});
   CHECK(reads(graph, find(graph, OpKind::embed, 0, 1)) == "order<-ffn@2");
 }
 

@@ -1,4 +1,5 @@
-// A device alone: which launch it takes next, what a launch costs, and that it sends what others need.
+// A device alone: which launch it takes next, what a launch costs, and that it sends what others
+// need.
 #include "hardware/device/device.hpp"
 
 #include <memory>
@@ -117,8 +118,10 @@ TEST_CASE("an append takes no executor slot but shares the memory") {
   const OpId ffn = bench.add(OpKind::ffn, 0);
   bench.run();
   REQUIRE(bench.table.rows.size() == 2);
-  const Row& append = bench.table.rows[0].op == OpKind::append ? bench.table.rows[0] : bench.table.rows[1];
-  const Row& other = bench.table.rows[0].op == OpKind::append ? bench.table.rows[1] : bench.table.rows[0];
+  const Row& append =
+      bench.table.rows[0].op == OpKind::append ? bench.table.rows[0] : bench.table.rows[1];
+  const Row& other =
+      bench.table.rows[0].op == OpKind::append ? bench.table.rows[1] : bench.table.rows[0];
   CHECK(other.op == bench.program.graph[ffn].kind);
   CHECK(append.start == Femtoseconds(0));
   CHECK(other.start == Femtoseconds(0));

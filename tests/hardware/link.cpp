@@ -1,4 +1,5 @@
-// One direction of the link between a source that puts messages at set times and a sink that notes arrivals.
+// One direction of the link between a source that puts messages at set times and a sink that notes
+// arrivals.
 #include "hardware/link/link.hpp"
 
 #include <deque>
@@ -82,7 +83,9 @@ TEST_CASE("a message arrives after overhead, bytes and latency") {
   CHECK(row.end == Femtoseconds(1137));
 }
 
-TEST_CASE("the port is busy for overhead and bytes, not for the latency: messages are in flight together") {
+TEST_CASE(
+    "the port is busy for overhead and bytes, not for the latency: messages are in flight "
+    "together") {
   const Outcome outcome = send(config_with(1000, 30), {{0, 100}, {0, 50}, {500, 10}});
   REQUIRE(outcome.arrivals.size() == 3);
   CHECK(outcome.arrivals[0].at_fs == 1130);

@@ -129,7 +129,8 @@ TEST_CASE("somebody else's TLM-2.0 memory behind the adapter") {
   CHECK(target.bytes == 1300);
   CHECK(target.transactions == 16 + 5);
   CHECK(accesses[0].end_fs == 1300);  // as the ideal memory
-  CHECK(std::abs(accesses[1].end_fs - 700) <= 2 * 64);  // as the ideal memory, but for turns of 64 bytes
+  CHECK(std::abs(accesses[1].end_fs - 700) <=
+        2 * 64);  // as the ideal memory, but for turns of 64 bytes
   CHECK(accesses[2].end_fs == 0);
 }
 

@@ -1,5 +1,5 @@
-// The main program of every test executable. Each is a SystemC program, so that any case may build modules and
-// simulate; one case is one process.
+// The main program of every test executable. Each is a SystemC program, so that any case may build
+// modules and simulate; one case is one process.
 #include <cstdlib>
 #include <systemc>
 

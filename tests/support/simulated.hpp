@@ -1,4 +1,5 @@
-// Simulations for tests: from the closed form's parameters to the simulator's, and what a table says at a glance.
+// Simulations for tests: from the closed form's parameters to the simulator's, and what a table
+// says at a glance.
 #pragma once
 
 #include "analysis/parameters.hpp"

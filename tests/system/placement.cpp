@@ -12,10 +12,9 @@ namespace {
 
 Program program_of(Arrangement arrangement, BlockOrder block, std::size_t requests,
                    CurrentToken current_token = CurrentToken::merge) {
-  return make_program(
-      make_graph(test::tiny_shape(),
-                 {block, current_token, true, std::vector<std::size_t>(requests, 9), 2}),
-      {test::tiny_shape(), {}, Accounting::full}, arrangement);
+  return make_program(make_graph(test::tiny_shape(), {block, current_token, true,
+                                                      std::vector<std::size_t>(requests, 9), 2}),
+                      {test::tiny_shape(), {}, Accounting::full}, arrangement);
 }
 
 const Batch& batch_of(const Program& program, OpKind kind) {
@@ -67,14 +66,15 @@ TEST_CASE("a batch holds one kind, layer and step of every request of the wave")
   CHECK(members == program.graph.operations.size());
 }
 
-TEST_CASE("urgent is what another device awaits in this step; a write that nothing waits on is not") {
+TEST_CASE(
+    "urgent is what another device awaits in this step; a write that nothing waits on is not") {
   const Program merge = program_of(Arrangement::two_device, BlockOrder::early_q, 1);
   CHECK(batch_of(merge, OpKind::q).awaited_elsewhere);
   CHECK(batch_of(merge, OpKind::sweep).awaited_elsewhere);
   CHECK(!batch_of(merge, OpKind::kv).awaited_elsewhere);
   CHECK(!batch_of(merge, OpKind::ffn).awaited_elsewhere);
-  const Program append = program_of(Arrangement::two_device, BlockOrder::early_q, 1,
-                                    CurrentToken::append_first);
+  const Program append =
+      program_of(Arrangement::two_device, BlockOrder::early_q, 1, CurrentToken::append_first);
   CHECK(batch_of(append, OpKind::kv).awaited_elsewhere);
 }
 
@@ -92,7 +92,8 @@ TEST_CASE("a dropped edge is no longer waited for, but stays in the graph that i
   std::size_t differing = 0;
   for (const Operation& op : graph.operations) {
     CHECK(faulty.graph[op.id].inputs == op.inputs);
-    differing += faulty.awaited_inputs[op.id.value()] != whole.awaited_inputs[op.id.value()] ? 1 : 0;
+    differing +=
+        faulty.awaited_inputs[op.id.value()] != whole.awaited_inputs[op.id.value()] ? 1 : 0;
   }
   CHECK(differing == 1);
 }

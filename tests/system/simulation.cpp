@@ -1,4 +1,5 @@
-// The whole system with real numbers in it, small: right when it is right, and caught when it is not.
+// The whole system with real numbers in it, small: right when it is right, and caught when it is
+// not.
 #include "system/simulation.hpp"
 
 #include <algorithm>
@@ -33,8 +34,7 @@ SimulationResult run(const Setup& setup) {
   config.rules = {shape, setup.formats, Accounting::full};
   config.graph = {setup.block, setup.current_token, setup.lm_head, setup.contexts, setup.tokens};
   config.fault = setup.fault;
-  const Inputs inputs(
-      {shape, setup.formats, 5, setup.contexts, setup.tokens, setup.lm_head});
+  const Inputs inputs({shape, setup.formats, 5, setup.contexts, setup.tokens, setup.lm_head});
   const NumericRequest request{inputs};
   return simulate(config, &request);
 }
@@ -80,9 +80,7 @@ TEST_CASE("early_q on one device") { check_right({.arrangement = Arrangement::co
 TEST_CASE("append_first, standard") {
   check_right({.block = BlockOrder::standard, .current_token = CurrentToken::append_first});
 }
-TEST_CASE("append_first, early_q") {
-  check_right({.current_token = CurrentToken::append_first});
-}
+TEST_CASE("append_first, early_q") { check_right({.current_token = CurrentToken::append_first}); }
 TEST_CASE("append_first on one device") {
   check_right({.arrangement = Arrangement::colocated,
                .block = BlockOrder::swapped,
@@ -163,7 +161,8 @@ TEST_CASE("caught: an append that the next step does not wait for") {
   setup.fault = fault_of(FaultKind::drop_edge);
   setup.fault.operation = OpKind::sweep;
   setup.fault.value = ValueKind::order;
-  // The sweep of this step starts with the message that also brings k and v, before they have landed.
+  // The sweep of this step starts with the message that also brings k and v, before they have
+  // landed.
   check_caught(setup, OpKind::sweep);
 }
 

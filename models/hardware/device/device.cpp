@@ -37,8 +37,8 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
       program_(context.program),
       kernels_(kernels),
       executor_(add_resource(context.table, basename(), ResourceKind::executor)),
-      writes_(add_resource(context.table, std::string(basename()) + ".writes",
-                           ResourceKind::writes)),
+      writes_(
+          add_resource(context.table, std::string(basename()) + ".writes", ResourceKind::writes)),
       waiting_(program_.graph.operations.size()),
       ready_members_(program_.batches.size()) {
   SC_HAS_PROCESS(Device);
@@ -92,8 +92,8 @@ void Device::execute() {
   }
 }
 
-/// The scheduling rule: first what another device awaits, then what has been ready longest, then program order, then the
-/// lower request.
+/// The scheduling rule: first what another device awaits, then what has been ready longest, then
+/// program order, then the lower request.
 std::size_t Device::take_next() {
   const auto rank = [&](std::size_t index) {
     const Batch& batch = program_.batches[index];
@@ -134,8 +134,8 @@ void Device::wait_for_work(const Work& work) {
 void Device::begin_write(std::size_t index) {
   const RowId row = begin_row(index, writes_);
   const Work& work = context_.table.rows[row.value()].work;
-  const auto transfer = memory_.start(
-      {.length = work.memory_bytes(), .direction = AccessDirection::write});
+  const auto transfer =
+      memory_.start({.length = work.memory_bytes(), .direction = AccessDirection::write});
   if (transfer->finished) {
     end_write(index, row);
     return;
@@ -165,9 +165,8 @@ RowId Device::begin_row(std::size_t index, std::size_t resource) {
   for (const OpId member : batch.members) {
     row.members.push_back(program_.graph[member].request);
     for (const Dependency& dep : waiting_[member.value()].deps) {
-      const bool known = std::any_of(row.deps.begin(), row.deps.end(), [&](const Dependency& d) {
-        return d.row == dep.row;
-      });
+      const bool known = std::any_of(row.deps.begin(), row.deps.end(),
+                                     [&](const Dependency& d) { return d.row == dep.row; });
       if (!known) {
         row.deps.push_back(dep);
       }
@@ -239,8 +238,8 @@ void Device::send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueK
   description.members = producer.members;
   description.deps = {{row, producer.end}};
   for (const ValueKind value : values) {
-    description.wire_bytes += static_cast<std::int64_t>(batch.members.size()) *
-                              value_bytes(program_.rules, value);
+    description.wire_bytes +=
+        static_cast<std::int64_t>(batch.members.size()) * value_bytes(program_.rules, value);
   }
   if (kernels_.numerics != nullptr) {
     for (const OpId member : batch.members) {

@@ -1,5 +1,5 @@
-// A device executes operations: one launch at a time, on its own data, at its own cost. Its memory writes of new cache
-// rows (appends) run beside that.
+// A device executes operations: one launch at a time, on its own data, at its own cost. Its memory
+// writes of new cache rows (appends) run beside that.
 #pragma once
 
 #include <cstddef>
@@ -80,10 +80,10 @@ class Device : public sc_core::sc_module, public MessageSink {
   DeviceContext context_;
   const Program& program_;
   DeviceKernels kernels_;
-  std::size_t executor_;  // resource
-  std::size_t writes_;    // resource
-  std::vector<Waiting> waiting_;               // by operation
-  std::vector<std::size_t> ready_members_;     // by batch
+  std::size_t executor_;                    // resource
+  std::size_t writes_;                      // resource
+  std::vector<Waiting> waiting_;            // by operation
+  std::vector<std::size_t> ready_members_;  // by batch
   std::vector<std::size_t> ready_batches_;
   sc_core::sc_event ev_ready_;
 };

@@ -1,5 +1,6 @@
-// The interconnect. Each direction is a port that takes one message at a time, then a wire: the port is busy for
-// message_overhead + bytes / bandwidth, the message arrives `latency` later; first in, first out.
+// The interconnect. Each direction is a port that takes one message at a time, then a wire: the
+// port is busy for message_overhead + bytes / bandwidth, the message arrives `latency` later; first
+// in, first out.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,10 @@ namespace qfs {
 
 /// Values of one launch on their way to another device.
 struct Message {
-  std::vector<OpId> producers;      // the members of the launch
-  std::vector<ValueKind> values;    // of each producer, in this order
-  std::vector<std::byte> payload;   // empty in runs without numerics
-  Row row;                          // as the sender filled it; the link adds start, end and id
+  std::vector<OpId> producers;     // the members of the launch
+  std::vector<ValueKind> values;   // of each producer, in this order
+  std::vector<std::byte> payload;  // empty in runs without numerics
+  Row row;                         // as the sender filled it; the link adds start, end and id
 };
 
 /// Where messages go: a link's entrance, a device's arrival.

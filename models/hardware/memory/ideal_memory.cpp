@@ -52,9 +52,9 @@ void IdealMemory::reschedule() {
 
 void IdealMemory::complete_due() {
   advance();
-  // The event fell on the femtosecond nearest to the end of the first stream; so do all that end within half of one.
-  const double due =
-      std::max(served_ + share_per_femtosecond() / 2, in_flight_.begin()->first);
+  // The event fell on the femtosecond nearest to the end of the first stream; so do all that end
+  // within half of one.
+  const double due = std::max(served_ + share_per_femtosecond() / 2, in_flight_.begin()->first);
   const auto last = in_flight_.upper_bound(due);
   for (auto it = in_flight_.begin(); it != last; ++it) {
     it->second->finish();

@@ -1,4 +1,5 @@
-// The ideal tier: a stream takes bytes / peak bandwidth; m streams in flight get a fair share of 1/m each.
+// The ideal tier: a stream takes bytes / peak bandwidth; m streams in flight get a fair share of
+// 1/m each.
 #pragma once
 
 #include <map>
@@ -18,8 +19,9 @@ class IdealMemory : public sc_core::sc_module, public Memory {
   std::shared_ptr<Transfer> start(const Stream& stream) override;
 
  private:
-  // Fair sharing in virtual time: served_ counts the bytes that a stream present since the last idle moment has got. A
-  // stream that joins at served_ = s with b bytes finishes at s + b, whoever comes or goes in between.
+  // Fair sharing in virtual time: served_ counts the bytes that a stream present since the last
+  // idle moment has got. A stream that joins at served_ = s with b bytes finishes at s + b, whoever
+  // comes or goes in between.
   void advance();
   void reschedule();
   void complete_due();

@@ -1,4 +1,5 @@
-// What a device asks of its memory: move a stream of bytes and say when it is done. Tiers and adapters stand behind this.
+// What a device asks of its memory: move a stream of bytes and say when it is done. Tiers and
+// adapters stand behind this.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace qfs {
 
 enum class AccessDirection { read, write };
 
-/// `length` bytes from `base` on: contiguous, or (stride > 0) one 64-byte piece every `stride` bytes.
+/// `length` bytes from `base` on: contiguous, or (stride > 0) one 64-byte piece every `stride`
+/// bytes.
 struct Stream {
   std::uint64_t base = 0;
   Bytes length;
@@ -19,8 +21,9 @@ struct Stream {
   AccessDirection direction = AccessDirection::read;
 };
 
-/// A stream in flight. `done` is notified when its last byte has moved; look at `finished` before waiting, since a
-/// stream of no bytes (or on an unlimited memory) has finished when start() returns.
+/// A stream in flight. `done` is notified when its last byte has moved; look at `finished` before
+/// waiting, since a stream of no bytes (or on an unlimited memory) has finished when start()
+/// returns.
 struct Transfer {
   sc_core::sc_event done;
   bool finished = false;

@@ -1,4 +1,5 @@
-// Binds somebody else's memory: chops streams into TLM-2.0 b_transport transactions on an initiator socket.
+// Binds somebody else's memory: chops streams into TLM-2.0 b_transport transactions on an initiator
+// socket.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -19,8 +20,8 @@ class TlmMemory : public sc_core::sc_module, public Memory {
  public:
   tlm_utils::simple_initiator_socket<TlmMemory> out_memory;  // bind the target here
 
-  /// Transactions of at most `chunk` bytes, at least 1. Streams in flight take turns, a transaction each; the data
-  /// pointer of a transaction leads to a scratch buffer (timing targets ignore it).
+  /// Transactions of at most `chunk` bytes, at least 1. Streams in flight take turns, a transaction
+  /// each; the data pointer of a transaction leads to a scratch buffer (timing targets ignore it).
   TlmMemory(sc_core::sc_module_name name, Bytes chunk);
 
   std::shared_ptr<Transfer> start(const Stream& stream) override;
