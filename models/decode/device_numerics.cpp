@@ -69,8 +69,19 @@ std::span<float> DeviceNumerics::argument(const Operation& operation, std::size_
   return std::span(buffer(producer)).subspan(slice.offset, slice.count);
 }
 
-void DeviceNumerics::store(const Operation& producer, std::span<const float> output) {
-  std::copy(output.begin(), output.end(), buffer(producer).begin());
+std::vector<float> DeviceNumerics::store(const Operation& producer,
+                                         std::span<const float> output) {
+  std::vector<float>& kept = buffer(producer);
+  std::copy(output.begin(), output.end(), kept.begin());
+  if (producer.kind == OpKind::append) {
+    const std::size_t width = shape().kv_width();
+    const std::span<float> k = std::span(kept).first(width);
+    const std::span<float> v = std::span(kept).last(width);
+    KvCache& rows = cache(producer);
+    rows.append(k, v);
+    rows.read(rows.positions() - 1, k, v);
+  }
+  return kept;
 }
 
 void DeviceNumerics::send(const Operation& producer, std::span<const ValueKind> values,
@@ -190,14 +201,14 @@ Outputs DeviceNumerics::project(Members members) {
   return outputs;
 }
 
+/// The rows to come, as they were when the write began.
 Outputs DeviceNumerics::append(Members members) {
-  const std::size_t width = shape().kv_width();
   Outputs outputs;
   for (const Operation* operation : members) {
-    KvCache& rows = cache(*operation);
-    rows.append(argument(*operation, 0), argument(*operation, 1));
-    std::vector<float>& stored = outputs.emplace_back(2 * width);
-    rows.read(rows.positions() - 1, std::span(stored).first(width), std::span(stored).last(width));
+    const std::span<const float> k = argument(*operation, 0);
+    const std::span<const float> v = argument(*operation, 1);
+    std::vector<float>& rows = outputs.emplace_back(k.begin(), k.end());
+    rows.insert(rows.end(), v.begin(), v.end());
   }
   return outputs;
 }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -35,11 +34,11 @@ class DeviceNumerics {
   DeviceNumerics(const DeviceNumerics&) = delete;
   DeviceNumerics& operator=(const DeviceNumerics&) = delete;
 
-  /// Runs the kernel of one launch on what the buffers hold now. An append changes the cache and
-  /// returns the rows as they were stored.
+  /// Runs the kernel of one launch on what the buffers hold now. Changes nothing that others see.
   virtual Outputs compute(Members members);
-  /// Makes an output visible to this device's later operations.
-  void store(const Operation& producer, std::span<const float> output);
+  /// Makes an output visible to this device's later operations; an append's rows land in the cache.
+  /// Returns the output as it is kept now, read back from there.
+  std::vector<float> store(const Operation& producer, std::span<const float> output);
   /// Adds values of a stored output to a message.
   void send(const Operation& producer, std::span<const ValueKind> values,
             std::vector<std::byte>& payload) const;
@@ -51,7 +50,6 @@ class DeviceNumerics {
  protected:
   /// The input number `index` of an operation, as this device's buffers hold it now.
   [[nodiscard]] std::span<float> argument(const Operation& operation, std::size_t index);
-  [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] const ModelShape& shape() const { return inputs_.shape(); }
   /// The buffer of a producer's output; zeros if nothing has been put there yet.
   std::vector<float>& buffer(const Operation& producer);

@@ -1,6 +1,7 @@
 #include "decode/kv_cache.hpp"
 
 #include <cassert>
+#include <stdexcept>
 
 namespace qfs {
 namespace {
@@ -20,11 +21,11 @@ KvCache::KvCache(const ModelShape& shape, Format format, std::size_t capacity)
   }
 }
 
-Format KvCache::format() const { return store_.index() == 0 ? Format::fp32 : Format::bf16; }
-
 void KvCache::append(std::span<const float> k, std::span<const float> v) {
   assert(k.size() == kv_heads_ * head_dim_ && v.size() == k.size());
-  assert(positions_ < capacity_);
+  if (positions_ >= capacity_) {
+    throw std::logic_error("KvCache::append: the cache is full");
+  }
   std::visit(
       [&](auto& store) {
         for (std::size_t head = 0; head < kv_heads_; ++head) {

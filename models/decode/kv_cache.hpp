@@ -20,8 +20,6 @@ class KvCache {
 
   /// The watermark: rows that have landed. Rows [0, positions()) never change again.
   [[nodiscard]] std::size_t positions() const { return positions_; }
-  [[nodiscard]] std::size_t capacity() const { return capacity_; }
-  [[nodiscard]] Format format() const;
 
   /// Adds one row per KV head, rounded to the cache's format. k and v hold kv_heads * head_dim
   /// values. Needs positions() < capacity().

@@ -32,6 +32,14 @@ std::vector<double> widened(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
+/// A not-a-number is an infinite error: it must not pass any comparison.
+double finite_or_infinite(double error) {
+  if (std::isfinite(error)) {
+    return error;
+  }
+  return infinite;
+}
+
 /// Log-sum-exps are compared absolutely below 1 and relatively above; an empty state must be
 /// exactly -infinity.
 double lse_error(double got, double want) {
@@ -39,7 +47,7 @@ double lse_error(double got, double want) {
     return got == want ? 0 : infinite;
   }
   const double difference = std::abs(got - want) / std::max(1.0, std::abs(want));
-  return std::isfinite(difference) ? difference : infinite;
+  return finite_or_infinite(difference);
 }
 
 }  // namespace
@@ -58,7 +66,7 @@ double relative_error(std::span<const float> got, std::span<const double> want) 
     return 0;
   }
   const double ratio = std::sqrt(difference / norm);
-  return std::isfinite(ratio) ? ratio : infinite;
+  return finite_or_infinite(ratio);
 }
 
 Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
@@ -201,7 +209,7 @@ double Recomputation::lm_head_error(const Operation& operation) const {
   const double best = *std::max_element(logits.begin(), logits.end());
   const double error = std::max(std::abs(got.at(1) - logits[token]), best - logits[token]);
   const double relative = error / std::abs(best);
-  return std::isfinite(relative) ? relative : infinite;
+  return finite_or_infinite(relative);
 }
 
 Recomputation::Sweep Recomputation::recompute_sweep(const Operation& sweep,

@@ -3,6 +3,7 @@
 // reported is derived from it.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,8 @@ struct Row {
 
 struct ExecutionTable {
   std::vector<Resource> resources;
-  std::vector<Row> rows;  // rows[i].id == i, in the order in which they began
+  /// rows[i].id == i, in the order in which they began. A deque: a reference to a row stays good while others are added.
+  std::deque<Row> rows;
 
   /// Adds a row with the next id.
   Row& add(Row row) {

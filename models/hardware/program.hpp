@@ -11,26 +11,26 @@
 
 namespace qfs {
 
-/// The operations of one batch key (kind, layer) in one step of a wave: one launch once all members
-/// are ready.
-struct Batch {
+/// Operations of different requests with one batch key can share a launch.
+struct BatchKey {
   OpKind kind = OpKind::embed;
   LayerId layer;
   StepId step;
-  DeviceId device;
-  std::vector<OpId> members;
-  /// Another device waits for the result in this step: such a batch goes first.
-  bool awaited_elsewhere = false;
+  auto operator<=>(const BatchKey&) const = default;
 };
+inline BatchKey batch_key(const Operation& operation) {
+  return {operation.kind, operation.layer, operation.step};
+}
 
 struct Program {
   Graph graph;
   CountingRules rules;
+  std::size_t wave = 1;                          // requests that move through the layers together
   std::vector<DeviceId> device_of;               // by operation
-  std::vector<std::size_t> batch_of;             // by operation, index into batches
   std::vector<std::vector<Consumer>> consumers;  // by operation: who waits for it
   std::vector<std::size_t> awaited_inputs;       // by operation: for how many inputs it waits
-  std::vector<Batch> batches;
+  /// By operation: another device waits for the result in this step, so that it goes first.
+  std::vector<bool> awaited_elsewhere;
 };
 
 }  // namespace qfs

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -36,24 +34,6 @@ void add_waits(Program& program, const Fault& fault) {
         ++program.awaited_inputs[operation.id.value()];
       }
     }
-  }
-}
-
-void add_batches(Program& program) {
-  std::map<std::tuple<StepId, LayerId, OpKind>, std::size_t> known;
-  for (const Operation& operation : program.graph.operations) {
-    const auto [entry, added] = known.try_emplace({operation.step, operation.layer, operation.kind},
-                                                  program.batches.size());
-    if (added) {
-      program.batches.push_back({operation.kind,
-                                 operation.layer,
-                                 operation.step,
-                                 program.device_of[operation.id.value()],
-                                 {},
-                                 false});
-    }
-    program.batches[entry->second].members.push_back(operation.id);
-    program.batch_of.push_back(entry->second);
   }
 }
 
@@ -136,11 +116,9 @@ Program make_program(Graph graph, const CountingRules& rules, Arrangement arrang
     program.device_of.push_back(device_of(arrangement, operation.kind));
   }
   add_waits(program, fault);
-  add_batches(program);
-  for (Batch& batch : program.batches) {
-    batch.awaited_elsewhere =
-        std::any_of(batch.members.begin(), batch.members.end(),
-                    [&](OpId member) { return awaited_elsewhere(program, member); });
+  for (const Operation& operation : program.graph.operations) {
+    program.awaited_elsewhere.push_back(awaited_elsewhere(program, operation.id));
+    program.wave = std::max(program.wave, operation.request.value() + 1);
   }
   return program;
 }

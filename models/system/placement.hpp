@@ -32,7 +32,7 @@ DeviceId device_of(Arrangement arrangement, OpKind kind);
 /// happens proves nothing.
 void require_strikes(const Graph& graph, Arrangement arrangement, const Fault& fault);
 
-/// The graph placed and grouped into batches. All requests of the graph are one wave: a batch holds
+/// The graph placed. All requests of the graph are one wave: a batch holds
 /// the operations of one kind, layer and step of all of them. A dropped edge (fault) is no longer
 /// waited for, but still read.
 Program make_program(Graph graph, const CountingRules& rules, Arrangement arrangement,

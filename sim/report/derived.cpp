@@ -88,7 +88,7 @@ class PeakLoads {
     add(at.place + " launches", launches * device.launch_overhead);
   }
   void add_link(const PlaceTraffic& at, const LinkConfig& link) {
-    const double messages = static_cast<double>(at.messages);
+    const auto messages = static_cast<double>(at.messages);
     add(at.place, messages * link.message_overhead + at.wire_bytes / link.bandwidth);
   }
   [[nodiscard]] std::vector<PeakLoad> loads() && { return std::move(loads_); }

@@ -91,6 +91,8 @@ nlohmann::ordered_json numeric_verdict_json(const NumericReport& report) {
   return {{"passed", report.passed()},
           {"failures", report.failures.size()},
           {"first_failure", failed ? operation_error_json(report.failures.front()) : Json(nullptr)},
+          {"operations", kinds_json(report)},
+          {"sensitivity", sensitivity_json(report.sensitivity)},
           {"end_to_end_worst", worst},
           {"end_to_end_tolerance", report.end_to_end_tolerance},
           {"end_to_end_passed", report.end_to_end_passed()}};

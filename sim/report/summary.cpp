@@ -153,10 +153,30 @@ void put_sides(Json& json, const LayerSides& sides) {
   json["balance_ratio"] = optional_json(sides.balance_ratio);
 }
 
-Json result_json(const RunConfig& config, const PointAnalysis& analysis,
+Json crossover_json(const Crossover& crossover) {
+  const bool found = crossover.state == CrossoverState::found;
+  return {{"name", crossover.name},
+          {"block", name_of(crossover.block)},
+          {"state", name_of(crossover.state)},
+          {"simulated_positions", found ? Json(crossover.simulated) : Json(nullptr)},
+          {"closed_form_positions", optional_json(crossover.closed_form)}};
+}
+
+/// Those of the point's own block order, by name; the ffn crossover is the same for all.
+Json own_crossovers_json(const RunResult& result, BlockOrder block) {
+  Json json = Json::object();
+  for (const Crossover& crossover : result.crossovers) {
+    if (crossover.block == block || crossover.name == "ffn") {
+      json[crossover.name + "_positions"] = crossover_json(crossover)["simulated_positions"];
+    }
+  }
+  return json;
+}
+
+Json result_json(const RunResult& result, const PointAnalysis& analysis,
                  std::span<const PointAnalysis> analyses) {
   Json json;
-  put_point(json, config, analysis);
+  put_point(json, result.config, analysis);
   put_times(json, analysis);
   json["speedup_vs"] = speedups_json(analysis, analyses);
   json["ledger"] = ledger_json(analysis.ledgers.front());
@@ -168,32 +188,12 @@ Json result_json(const RunConfig& config, const PointAnalysis& analysis,
   json["bound"] = {{"resource", analysis.bound.resource},
                    {"time_us", to_microseconds(analysis.bound.time)},
                    {"share", analysis.bound.share}};
+  json["crossovers"] = own_crossovers_json(result, analysis.point->block);
   json["closed_form"] = closed_form_json(analysis);
   json["roofline"] = roofline_json(analysis);
   const std::optional<NumericReport>& numerics = analysis.point->numerics;
   json["numerics"] = numerics ? numeric_verdict_json(*numerics) : Json(nullptr);
   return json;
-}
-
-std::string_view state_name(CrossoverState state) {
-  switch (state) {
-    case CrossoverState::found:
-      return "found";
-    case CrossoverState::exposed_at_0:
-      return "exposed_at_0";
-    case CrossoverState::never:
-      return "never";
-  }
-  return "?";
-}
-
-Json crossover_json(const Crossover& crossover) {
-  const bool found = crossover.state == CrossoverState::found;
-  return {{"name", crossover.name},
-          {"block", name_of(crossover.block)},
-          {"state", state_name(crossover.state)},
-          {"simulated_positions", found ? Json(crossover.simulated) : Json(nullptr)},
-          {"closed_form_positions", optional_json(crossover.closed_form)}};
 }
 
 }  // namespace
@@ -206,7 +206,7 @@ nlohmann::ordered_json summary_json(const RunResult& result,
   json["config"] = config_json(result.config);
   json["results"] = Json::array();
   for (const PointAnalysis& analysis : analyses) {
-    json["results"].push_back(result_json(result.config, analysis, analyses));
+    json["results"].push_back(result_json(result, analysis, analyses));
   }
   json["crossovers"] = Json::array();
   for (const Crossover& crossover : result.crossovers) {

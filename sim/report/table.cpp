@@ -21,7 +21,7 @@ bool beyond_crossover(const RunResult& result, const PointResult& point) {
         if (crossover.name != latency_crossover || crossover.block != point.block) {
           return false;
         }
-        const double context = static_cast<double>(point.context);
+        const auto context = static_cast<double>(point.context);
         return crossover.state == CrossoverState::exposed_at_0 ||
                (crossover.state == CrossoverState::found && context > crossover.simulated);
       });

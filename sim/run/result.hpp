@@ -36,6 +36,13 @@ struct PointResult {
 /// limit of the search.
 enum class CrossoverState { found, exposed_at_0, never };
 
+template <>
+inline constexpr EnumNames<CrossoverState, 3> enum_names<CrossoverState>{{
+    {CrossoverState::found, "found"},
+    {CrossoverState::exposed_at_0, "exposed_at_0"},
+    {CrossoverState::never, "never"},
+}};
+
 struct Crossover {
   std::string name;  // "ffn": sweep and ffn take equally long; "latency": the merge first waits for
                      // the sweep

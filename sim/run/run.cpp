@@ -94,7 +94,7 @@ class Runner {
       const PointResult& point = result_.points[i];
       SystemConfig system = system_config(config_, point.block, point.context);
       system.fault = {};
-      tasks.push_back([system] { return simulate(system); });
+      tasks.emplace_back([system] { return simulate(system); });
     }
     const std::vector<SimulationResult> done = run_isolated(tasks, default_jobs());
     for (std::size_t i = 0; i < done.size(); ++i) {
@@ -113,7 +113,7 @@ class Runner {
     std::vector<SimulationTask> tasks;
     for (const BlockOrder block : blocks) {
       const SystemConfig system = system_config(config_, block, config_.workload.context);
-      tasks.push_back([this, system, &inputs, &progress] {
+      tasks.emplace_back([this, system, &inputs, &progress] {
         const NumericRequest request{inputs, config_.numerics.check == NumericsCheck::every_step};
         return simulate(system, &request, progress);
       });

@@ -1,6 +1,7 @@
 // How the results of a simulation are carried from the process that made them (isolate.hpp).
 #pragma once
 
+#include <boost/serialization/deque.hpp>
 #include <boost/serialization/string.hpp>
 #include <boost/serialization/vector.hpp>
 

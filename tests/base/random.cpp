@@ -60,7 +60,7 @@ TEST_CASE("a draw is a function of seed, stream and index alone") {
   CHECK(random.block(5) != Random(1, 2 + (std::uint64_t{1} << 32U)).block(5));
 }
 
-TEST_CASE("uniform numbers lie in [0, 1) with the moments of the uniform law") {
+TEST_CASE("uniform numbers lie between 0 and 1 with the moments of the uniform law") {
   const Random random(11, 1);
   std::size_t outside = 0;
   const Moments m = moments([&](std::size_t i) {

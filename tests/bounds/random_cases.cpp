@@ -125,6 +125,24 @@ TEST_CASE("200 random cases: bytes in are bytes out") {
   }
 }
 
+TEST_CASE("200 random cases: the ledger of every step adds up to it, to the femtosecond") {
+  std::size_t ledgers_seen = 0;
+  for (const Case& c : simulated_cases()) {
+    const std::vector<StepTime> steps = steps_of(c.table);
+    REQUIRE(steps.size() == c.parameters.tokens);
+    const std::vector<StepLedger> ledgers =
+        ledgers_of(c.table, steps, {RequestId(0), c.parameters.batch});
+    REQUIRE(ledgers.size() == steps.size());
+    for (std::size_t t = 0; t < steps.size(); ++t) {
+      CHECK(ledgers[t].total() == steps[t].length());
+      CHECK(steps[t].end == test::last_output(c.table, StepId(t)));
+      CHECK(ledgers[t].sweep_exposed <= ledgers[t].sweep_busy);
+      ++ledgers_seen;
+    }
+  }
+  CHECK(ledgers_seen > cases);
+}
+
 TEST_CASE(
     "200 random cases: nothing happens before its inputs, and an executor does one thing at a "
     "time") {

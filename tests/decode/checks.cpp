@@ -19,8 +19,7 @@ NumericLog execute(const Graph& graph, const Inputs& inputs) {
   DeviceNumerics device(graph, inputs, {.weights = true, .cache = true});
   for (const Operation& operation : graph.operations) {
     const Operation* member = &operation;
-    log.note(operation.id, device.compute({&member, 1}).front());
-    device.store(operation, log.of(operation.id));
+    log.note(operation.id, device.store(operation, device.compute({&member, 1}).front()));
   }
   return log;
 }

@@ -39,11 +39,9 @@ struct Bench {
     operation.layer = LayerId(layer);
     program.graph.operations.push_back(operation);
     program.device_of.emplace_back(0);
-    program.batch_of.push_back(program.batches.size());
     program.consumers.emplace_back();
     program.awaited_inputs.push_back(0);
-    program.batches.push_back(
-        {kind, LayerId(layer), StepId(0), DeviceId(0), {operation.id}, awaited_elsewhere});
+    program.awaited_elsewhere.push_back(awaited_elsewhere);
     return operation.id;
   }
 
@@ -94,7 +92,7 @@ TEST_CASE("what has been ready longer goes before program order") {
   CHECK(bench.order() == "q0 ffn1 kv0");
 }
 
-TEST_CASE("one launch at a time; each costs launches, then the longest of memory and arithmetic") {
+TEST_CASE("one launch at a time, and each costs launches, then the longest of memory and arithmetic") {
   Bench bench;
   const ModelShape shape = test::tiny_shape();
   bench.config.launch_overhead = to_seconds(Femtoseconds(10));

@@ -79,7 +79,7 @@ TEST_CASE("a lone stream takes bytes over bandwidth, to the femtosecond") {
   CHECK(done[0].end_fs == 1005);
 }
 
-TEST_CASE("two streams share; each is retimed when the other joins and leaves") {
+TEST_CASE("two streams share, and each is retimed when the other joins and leaves") {
   // 0-100 alone (100 bytes), 100-700 half each (300 bytes), then the first alone for its last 600.
   const std::vector<Access> done = on_ideal_memory({{0, 1000}, {100, 300}});
   CHECK(done[1].end_fs == 700);

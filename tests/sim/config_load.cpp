@@ -170,7 +170,7 @@ TEST_CASE("a model may change single numbers of a preset, and is then called so"
             .model.name == "custom");
 }
 
-TEST_CASE("overrides replace, add and are typed like the file; the last one wins") {
+TEST_CASE("overrides replace, add and are typed like the file, and the last one wins") {
   const RunConfig run =
       load(run_text(), {"workload.batch=8", "workload.contexts=[1 Ki, 4608]", "link.jitter=1 ns",
                         "link.latency=1 us", "link.latency=2 us", "compute_device=ideal",

@@ -22,7 +22,7 @@ TEST_CASE("steps follow each other and end with the LM head or the stack") {
   CHECK(steps_of({}).empty());
 }
 
-TEST_CASE("TPOT leaves out the first token; tokens a second follow") {
+TEST_CASE("TPOT leaves out the first token, and tokens a second follow") {
   const auto steps = steps_of(two_steps());
   const DecodeSpeed speed = speed_of(steps, 3);
   REQUIRE(speed.tpot);

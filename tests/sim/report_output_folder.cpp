@@ -78,7 +78,7 @@ TEST_CASE("an empty folder is taken, with or without a slash") {
   CHECK(place.entries() == 1);
 }
 
-TEST_CASE("earlier results are replaced whole; what is not ours is kept") {
+TEST_CASE("earlier results are replaced whole, and what is not ours is kept") {
   const Place place;
   const fs::path folder = place / "results";
   write_results(folder, {{"summary.json", "old"}, {"config.yaml", ""}, {"timeline.json", "old"}});

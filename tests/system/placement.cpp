@@ -2,6 +2,8 @@
 #include "system/placement.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/error.hpp"
 #include "tests/support/catch.hpp"
@@ -17,11 +19,12 @@ Program program_of(Arrangement arrangement, BlockOrder block, std::size_t reques
                       {test::tiny_shape(), {}, Accounting::full}, arrangement);
 }
 
-const Batch& batch_of(const Program& program, OpKind kind) {
-  const auto found = std::find_if(program.batches.begin(), program.batches.end(),
-                                  [&](const Batch& batch) { return batch.kind == kind; });
-  REQUIRE(found != program.batches.end());
-  return *found;
+bool urgent(const Program& program, OpKind kind) {
+  const auto& operations = program.graph.operations;
+  const auto found = std::find_if(operations.begin(), operations.end(),
+                                  [&](const Operation& op) { return op.kind == kind; });
+  REQUIRE(found != operations.end());
+  return program.awaited_elsewhere[found->id.value()];
 }
 
 }  // namespace
@@ -45,37 +48,32 @@ TEST_CASE("one device holds and does everything") {
   for (const DeviceId device : program.device_of) {
     CHECK(device == DeviceId(0));
   }
-  for (const Batch& batch : program.batches) {
-    CHECK(!batch.awaited_elsewhere);
-  }
+  CHECK(std::none_of(program.awaited_elsewhere.begin(), program.awaited_elsewhere.end(),
+                     [](bool awaited) { return awaited; }));
 }
 
-TEST_CASE("a batch holds one kind, layer and step of every request of the wave") {
+TEST_CASE("all requests of a graph are one wave, and a batch key is a kind, a layer and a step") {
   const Program program = program_of(Arrangement::two_device, BlockOrder::standard, 3);
-  std::size_t members = 0;
-  for (const Batch& batch : program.batches) {
-    CHECK(batch.members.size() == 3);
-    members += batch.members.size();
-    for (const OpId member : batch.members) {
-      const Operation& op = program.graph[member];
-      CHECK(op.kind == batch.kind);
-      CHECK(op.layer == batch.layer);
-      CHECK(op.step == batch.step);
-    }
+  CHECK(program.wave == 3);
+  std::map<BatchKey, std::set<RequestId>> batches;
+  for (const Operation& op : program.graph.operations) {
+    CHECK(batches[batch_key(op)].insert(op.request).second);
   }
-  CHECK(members == program.graph.operations.size());
+  for (const auto& [key, requests] : batches) {
+    CHECK(requests.size() == 3);
+  }
 }
 
 TEST_CASE(
-    "urgent is what another device awaits in this step; a write that nothing waits on is not") {
+    "urgent is what another device awaits in this step, and a write that nothing waits on is not") {
   const Program merge = program_of(Arrangement::two_device, BlockOrder::early_q, 1);
-  CHECK(batch_of(merge, OpKind::q).awaited_elsewhere);
-  CHECK(batch_of(merge, OpKind::sweep).awaited_elsewhere);
-  CHECK(!batch_of(merge, OpKind::kv).awaited_elsewhere);
-  CHECK(!batch_of(merge, OpKind::ffn).awaited_elsewhere);
+  CHECK(urgent(merge, OpKind::q));
+  CHECK(urgent(merge, OpKind::sweep));
+  CHECK(!urgent(merge, OpKind::kv));
+  CHECK(!urgent(merge, OpKind::ffn));
   const Program append =
       program_of(Arrangement::two_device, BlockOrder::early_q, 1, CurrentToken::append_first);
-  CHECK(batch_of(append, OpKind::kv).awaited_elsewhere);
+  CHECK(urgent(append, OpKind::kv));
 }
 
 TEST_CASE("a dropped edge is no longer waited for, but stays in the graph that is computed") {

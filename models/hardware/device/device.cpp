@@ -39,8 +39,7 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
       executor_(add_resource(context.table, basename(), ResourceKind::executor)),
       writes_(
           add_resource(context.table, std::string(basename()) + ".writes", ResourceKind::writes)),
-      waiting_(program_.graph.operations.size()),
-      ready_members_(program_.batches.size()) {
+      waiting_(program_.graph.operations.size()) {
   SC_HAS_PROCESS(Device);
   SC_THREAD(execute);
   set_stack_size(executor_stack_bytes);
@@ -53,37 +52,49 @@ void Device::start_of_simulation() {
   for (const Operation& operation : program_.graph.operations) {
     const bool own = program_.device_of[operation.id.value()] == id_;
     if (own && waiting_[operation.id.value()].inputs == 0) {
-      note_ready(operation.id);
+      note_ready(operation);
     }
   }
 }
 
 void Device::take_input(OpId operation, const Dependency& input) {
   Waiting& waiting = waiting_[operation.value()];
+  if (waiting.inputs == 0) {
+    throw std::logic_error("Device::take_input: an operation got an input that it does not await");
+  }
   waiting.deps.push_back(input);
   if (--waiting.inputs == 0) {
-    note_ready(operation);
+    note_ready(program_.graph[operation]);
   }
 }
 
-void Device::note_ready(OpId operation) {
-  waiting_[operation.value()].ready = now();
-  const std::size_t index = program_.batch_of[operation.value()];
-  const Batch& batch = program_.batches[index];
-  if (++ready_members_[index] < batch.members.size()) {
+bool Device::whole(const Batch& batch) const { return batch.members.size() == program_.wave; }
+
+void Device::note_ready(const Operation& operation) {
+  const auto gathering = gathering_.try_emplace(batch_key(operation)).first;
+  Batch& batch = gathering->second;
+  const auto after = std::find_if(
+      batch.members.begin(), batch.members.end(),
+      [&](const Operation* member) { return member->request > operation.request; });
+  batch.members.insert(after, &operation);
+  batch.ready = now();
+  batch.awaited_elsewhere |= program_.awaited_elsewhere[operation.id.value()];
+  if (!whole(batch)) {
     return;
   }
-  if (batch.kind == OpKind::append) {
-    begin_write(index);
+  const Batch ready = std::move(batch);
+  gathering_.erase(gathering);
+  if (operation.kind == OpKind::append) {
+    begin_write(ready);
   } else {
-    ready_batches_.push_back(index);
+    queue_.push_back(ready);
     ev_ready_.notify(sc_core::SC_ZERO_TIME);
   }
 }
 
 void Device::execute() {
   while (true) {
-    while (ready_batches_.empty()) {
+    while (queue_.empty()) {
       wait(ev_ready_);
     }
     // What becomes ready at this very instant takes part in the choice.
@@ -94,23 +105,23 @@ void Device::execute() {
 
 /// The scheduling rule: first what another device awaits, then what has been ready longest, then
 /// program order, then the lower request.
-std::size_t Device::take_next() {
-  const auto rank = [&](std::size_t index) {
-    const Batch& batch = program_.batches[index];
-    return std::tuple(!batch.awaited_elsewhere, ready_time(batch), batch.step, batch.layer,
-                      batch.kind, program_.graph[batch.members.front()].request);
+Device::Batch Device::take_next() {
+  const auto rank = [](const Batch& batch) {
+    const Operation& first = *batch.members.front();
+    return std::tuple(!batch.awaited_elsewhere, batch.ready, first.step, first.layer, first.kind,
+                      first.request);
   };
   const auto next =
-      std::min_element(ready_batches_.begin(), ready_batches_.end(),
-                       [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-  const std::size_t index = *next;
-  ready_batches_.erase(next);
-  return index;
+      std::min_element(queue_.begin(), queue_.end(), [&](const Batch& a, const Batch& b) {
+        return rank(a) < rank(b);
+      });
+  Batch batch = std::move(*next);
+  queue_.erase(next);
+  return batch;
 }
 
-void Device::run(std::size_t index) {
-  const Batch& batch = program_.batches[index];
-  const RowId row = begin_row(index, executor_);
+void Device::run(const Batch& batch) {
+  const RowId row = begin_row(batch, executor_);
   const Outputs outputs = compute(batch);
   wait_for_work(context_.table.rows[row.value()].work);
   finish(batch, row, outputs);
@@ -131,40 +142,36 @@ void Device::wait_for_work(const Work& work) {
   }
 }
 
-void Device::begin_write(std::size_t index) {
-  const RowId row = begin_row(index, writes_);
-  const Work& work = context_.table.rows[row.value()].work;
+/// The rows count as landed only at the end of the write.
+void Device::begin_write(const Batch& batch) {
+  const RowId row = begin_row(batch, writes_);
+  const Outputs outputs = compute(batch);
   const auto transfer =
-      memory_.start({.length = work.memory_bytes(), .direction = AccessDirection::write});
+      memory_.start({.length = context_.table.rows[row.value()].work.memory_bytes(),
+                     .direction = AccessDirection::write});
   if (transfer->finished) {
-    end_write(index, row);
+    finish(batch, row, outputs);
     return;
   }
-  sc_core::sc_spawn([this, index, row, transfer] {
+  sc_core::sc_spawn([this, batch, row, outputs, transfer] {
     wait(transfer->done);
-    end_write(index, row);
+    finish(batch, row, outputs);
   });
 }
 
-/// The rows count as landed only now.
-void Device::end_write(std::size_t index, RowId row) {
-  const Batch& batch = program_.batches[index];
-  finish(batch, row, compute(batch));
-}
-
-RowId Device::begin_row(std::size_t index, std::size_t resource) {
-  const Batch& batch = program_.batches[index];
+RowId Device::begin_row(const Batch& batch, std::size_t resource) {
+  const Operation& first = *batch.members.front();
   Row row;
-  row.op = batch.kind;
-  row.layer = batch.layer;
-  row.step = batch.step;
+  row.op = first.kind;
+  row.layer = first.layer;
+  row.step = first.step;
   row.resource = resource;
-  row.ready = ready_time(batch);
+  row.ready = batch.ready;
   row.start = now();
-  row.work = work_of(program_.rules, members_of(batch));
-  for (const OpId member : batch.members) {
-    row.members.push_back(program_.graph[member].request);
-    for (const Dependency& dep : waiting_[member.value()].deps) {
+  row.work = work_of(program_.rules, batch.members);
+  for (const Operation* member : batch.members) {
+    row.members.push_back(member->request);
+    for (const Dependency& dep : waiting_[member->id.value()].deps) {
       const bool known = std::any_of(row.deps.begin(), row.deps.end(),
                                      [&](const Dependency& d) { return d.row == dep.row; });
       if (!known) {
@@ -179,7 +186,7 @@ Outputs Device::compute(const Batch& batch) {
   if (kernels_.numerics == nullptr) {
     return {};
   }
-  return kernels_.numerics->compute(members_of(batch));
+  return kernels_.numerics->compute(batch.members);
 }
 
 void Device::finish(const Batch& batch, RowId row, const Outputs& outputs) {
@@ -187,8 +194,8 @@ void Device::finish(const Batch& batch, RowId row, const Outputs& outputs) {
   context_.table.rows[row.value()].end = end;
   keep(batch, outputs);
   send_results(batch, row);
-  for (const OpId member : batch.members) {
-    for (const Consumer& consumer : program_.consumers[member.value()]) {
+  for (const Operation* member : batch.members) {
+    for (const Consumer& consumer : program_.consumers[member->id.value()]) {
       if (program_.device_of[consumer.operation.value()] == id_) {
         take_input(consumer.operation, {row, end});
       }
@@ -204,16 +211,16 @@ void Device::keep(const Batch& batch, const Outputs& outputs) {
     return;
   }
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
-    kernels_.numerics->store(program_.graph[batch.members[i]], outputs[i]);
-    kernels_.log->note(batch.members[i], outputs[i]);
+    const Operation& member = *batch.members[i];
+    kernels_.log->note(member.id, kernels_.numerics->store(member, outputs[i]));
   }
 }
 
 /// One message per other device that needs something of the launch.
 void Device::send_results(const Batch& batch, RowId row) {
   std::map<DeviceId, std::vector<ValueKind>> needed;
-  for (const OpId member : batch.members) {
-    for (const Consumer& consumer : program_.consumers[member.value()]) {
+  for (const Operation* member : batch.members) {
+    for (const Consumer& consumer : program_.consumers[member->id.value()]) {
       const DeviceId to = program_.device_of[consumer.operation.value()];
       if (to != id_) {
         add_once(needed[to], consumer.value);
@@ -227,14 +234,16 @@ void Device::send_results(const Batch& batch, RowId row) {
 
 void Device::send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueKind> values) {
   auto message = std::make_shared<Message>();
-  message->producers = batch.members;
+  for (const Operation* member : batch.members) {
+    message->producers.push_back(member->id);
+  }
   message->values = values;
   const Row& producer = context_.table.rows[row.value()];
   Row& description = message->row;
-  description.op = batch.kind;
+  description.op = producer.op;
   description.carries = values;
-  description.layer = batch.layer;
-  description.step = batch.step;
+  description.layer = producer.layer;
+  description.step = producer.step;
   description.members = producer.members;
   description.deps = {{row, producer.end}};
   for (const ValueKind value : values) {
@@ -242,8 +251,8 @@ void Device::send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueK
         static_cast<std::int64_t>(batch.members.size()) * value_bytes(program_.rules, value);
   }
   if (kernels_.numerics != nullptr) {
-    for (const OpId member : batch.members) {
-      kernels_.numerics->send(program_.graph[member], values, message->payload);
+    for (const Operation* member : batch.members) {
+      kernels_.numerics->send(*member, values, message->payload);
     }
     if (std::cmp_not_equal(message->payload.size(), description.wire_bytes.value())) {
       throw std::logic_error("Device::send: the payload is not as long as the bytes charged");
@@ -270,22 +279,6 @@ void Device::put(std::shared_ptr<Message> message) {
       }
     }
   }
-}
-
-std::vector<const Operation*> Device::members_of(const Batch& batch) const {
-  std::vector<const Operation*> members;
-  for (const OpId member : batch.members) {
-    members.push_back(&program_.graph[member]);
-  }
-  return members;
-}
-
-Femtoseconds Device::ready_time(const Batch& batch) const {
-  Femtoseconds ready;
-  for (const OpId member : batch.members) {
-    ready = std::max(ready, waiting_[member.value()].ready);
-  }
-  return ready;
 }
 
 }  // namespace qfs

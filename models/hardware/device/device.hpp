@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -50,29 +51,34 @@ class Device : public sc_core::sc_module, public MessageSink {
   /// Progress of one of the own operations towards being ready.
   struct Waiting {
     std::size_t inputs = 0;  // still to come
-    Femtoseconds ready;
     std::vector<Dependency> deps;
   };
 
   void start_of_simulation() override;
   void execute();
 
-  void take_input(OpId operation, const Dependency& input);
-  void note_ready(OpId operation);
-  [[nodiscard]] std::size_t take_next();
-  void run(std::size_t batch);
-  void wait_for_work(const Work& work);
-  void begin_write(std::size_t batch);
-  void end_write(std::size_t batch, RowId row);
+  /// Operations of one batch key that go together.
+  struct Batch {
+    std::vector<const Operation*> members;  // by request
+    Femtoseconds ready;                     // of the last of them
+    bool awaited_elsewhere = false;         // the result of any of them
+  };
 
-  RowId begin_row(std::size_t batch, std::size_t resource);
+  void take_input(OpId operation, const Dependency& input);
+  void note_ready(const Operation& operation);
+  /// The batching policy `wave`: a batch is whole when every request of the wave has joined it.
+  [[nodiscard]] bool whole(const Batch& batch) const;
+  [[nodiscard]] Batch take_next();
+  void run(const Batch& batch);
+  void wait_for_work(const Work& work);
+  void begin_write(const Batch& batch);
+
+  RowId begin_row(const Batch& batch, std::size_t resource);
   Outputs compute(const Batch& batch);
   void finish(const Batch& batch, RowId row, const Outputs& outputs);
   void keep(const Batch& batch, const Outputs& outputs);
   void send_results(const Batch& batch, RowId row);
   void send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueKind> values);
-  [[nodiscard]] std::vector<const Operation*> members_of(const Batch& batch) const;
-  [[nodiscard]] Femtoseconds ready_time(const Batch& batch) const;
 
   DeviceId id_;
   DeviceConfig config_;
@@ -83,8 +89,8 @@ class Device : public sc_core::sc_module, public MessageSink {
   std::size_t executor_;                    // resource
   std::size_t writes_;                      // resource
   std::vector<Waiting> waiting_;            // by operation
-  std::vector<std::size_t> ready_members_;  // by batch
-  std::vector<std::size_t> ready_batches_;
+  std::map<BatchKey, Batch> gathering_;     // ready operations, until their batch is whole
+  std::vector<Batch> queue_;                // whole batches, for the executor to choose from
   sc_core::sc_event ev_ready_;
 };
 
