@@ -31,6 +31,20 @@ Seconds message_time(const AnalyticParameters& parameters, Bytes bytes) {
          parameters.link_latency;
 }
 
+/// Whether the port is free when a layer's q is ready: the k, v message of the layer before must
+/// not outlast what the compute device does between sending it and q.
+bool query_finds_port_free(const AnalyticParameters& parameters) {
+  const AnalyticCosts costs(parameters);
+  const Seconds port =
+      parameters.link_message_overhead + costs.kv_message() / parameters.link_bandwidth;
+  Seconds until_q =
+      time_alone(costs.o(), parameters.compute) + time_alone(costs.q(), parameters.compute);
+  if (parameters.block != BlockOrder::early_q) {
+    until_q += time_alone(costs.ffn(), parameters.compute);
+  }
+  return parameters.shape.layers == 1 || port <= until_q;
+}
+
 }  // namespace
 
 std::optional<double> ffn_crossover(const AnalyticParameters& parameters) {
@@ -44,6 +58,9 @@ std::optional<double> latency_crossover(const AnalyticParameters& parameters) {
     return std::nullopt;
   }
   const AnalyticCosts costs(parameters);
+  if (!query_finds_port_free(parameters)) {
+    return std::nullopt;
+  }
   Seconds beside = time_alone(costs.kv(), parameters.compute);
   if (parameters.block == BlockOrder::early_q) {
     beside += time_alone(costs.ffn(), parameters.compute);

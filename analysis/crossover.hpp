@@ -19,10 +19,9 @@ std::optional<double> ffn_crossover(const AnalyticParameters& parameters);
 /// Where the merge first waits for the sweep, in the given block order: what the compute device
 /// does between q and the merge (early_q: ffn and kv; else kv) takes as long as the query's
 /// message, the sweep and its result's message. Launches, arithmetic and the link are counted.
-/// Holds while the port is free when q is ready, that is, as long as the k, v message of the layer
-/// before does not outlast what the compute device does until then. None where the sweep is exposed
-/// already at context 0, and for append_first, where nothing runs beside it. Infinite if a position
-/// takes no time.
+/// None where the sweep is exposed already at context 0, for append_first, where nothing runs
+/// beside it, and where the k, v message of the layer before keeps the port busy when q is ready.
+/// Infinite if a position takes no time.
 std::optional<double> latency_crossover(const AnalyticParameters& parameters);
 
 }  // namespace qfs

@@ -1,6 +1,6 @@
 // What the closed forms are told: the workload and the few numbers that describe the hardware.
-// Plain values, shared with no simulator code, so that the two answers to one question stay
-// independent.
+// Plain values: of the simulator only the shape and the names of the choices are shared, no count
+// and no rule, so that the two answers to one question stay independent.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "decode/graph_evaluation.hpp"
 #include "decode/reference_decoder.hpp"
 
 namespace qfs {
@@ -19,6 +20,9 @@ constexpr double append_tolerance = 0;  // a copy, rounded in a known way
 // bits: 2^-9 per rounding at most, some of it in every layer.
 constexpr double end_to_end_fp32_tolerance = 1e-4;
 constexpr double end_to_end_bf16_tolerance = 5e-2;
+
+// The graph in fp64 against the decoder in fp64: two orders of the same sums.
+constexpr double graph_tolerance = 1e-9;
 
 double tolerance_of(OpKind kind) {
   return kind == OpKind::append ? append_tolerance : operation_tolerance;
@@ -66,13 +70,16 @@ class Checker {
     }
   }
 
-  /// 3. The reference decoder, fed with the tokens that the simulation chose.
+  /// 3. The reference decoder, fed with the tokens that the simulation chose: against what was
+  /// computed, and against what the graph means.
   void check_end_to_end(BlockOrder block) {
+    report_.graph_tolerance = graph_tolerance;
     report_.end_to_end_tolerance = end_to_end_tolerance(inputs_.config().formats);
     for (RequestId request{0}; request.value() < inputs_.config().contexts.size(); ++request) {
       ReferenceDecoder decoder(inputs_, block, request);
+      const GraphEvaluation evaluation(graph_, inputs_, log_, request);
       for (StepId step{0}; step.value() < inputs_.config().tokens; ++step) {
-        check_step(decoder, request, step);
+        check_step(decoder, evaluation, request, step);
       }
     }
   }
@@ -147,12 +154,15 @@ class Checker {
     ++sensitivity.sweeps;
   }
 
-  void check_step(ReferenceDecoder& decoder, RequestId request, StepId step) {
+  void check_step(ReferenceDecoder& decoder, const GraphEvaluation& evaluation, RequestId request,
+                  StepId step) {
     const OpId input = find(request, step, [](OpKind kind) { return kind == OpKind::embed; });
     const OpId output =
         find(request, step, [](OpKind kind) { return kind == OpKind::o || kind == OpKind::ffn; });
     const std::vector<float>& x = log_.of(input);
     const std::vector<double> want = decoder.step({x.begin(), x.end()});
+    report_.graph_error =
+        std::max(report_.graph_error, relative_error(evaluation.of(output), want));
     EndToEndError error{step, request, relative_error(log_.of(output), want), true};
     if (inputs_.config().lm_head) {
       const OpId head = find(request, step, [](OpKind kind) { return kind == OpKind::lm_head; });

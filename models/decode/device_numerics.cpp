@@ -69,8 +69,7 @@ std::span<float> DeviceNumerics::argument(const Operation& operation, std::size_
   return std::span(buffer(producer)).subspan(slice.offset, slice.count);
 }
 
-std::vector<float> DeviceNumerics::store(const Operation& producer,
-                                         std::span<const float> output) {
+std::vector<float> DeviceNumerics::store(const Operation& producer, std::span<const float> output) {
   std::vector<float>& kept = buffer(producer);
   std::copy(output.begin(), output.end(), kept.begin());
   if (producer.kind == OpKind::append) {

@@ -7,9 +7,11 @@ namespace qfs {
 
 struct Formats {
   Format kv = Format::bf16;  // of the cache
-  Format wire =
-      Format::bf16;  // of q, k, v and o between operations and devices; lse is always fp32
-  Format residual_wire = Format::fp32;  // of the residual stream, likewise
+  /// Of q, k, v and o on the wire (lse is always fp32). A device's own copies are charged at the
+  /// same width but stay fp32.
+  Format wire = Format::bf16;
+  /// Of the residual stream, likewise.
+  Format residual_wire = Format::fp32;
 };
 
 }  // namespace qfs

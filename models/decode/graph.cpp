@@ -1,6 +1,7 @@
 #include "decode/graph.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "decode/layer_graph.hpp"
 
@@ -19,7 +20,8 @@ class RequestBuilder {
     origin.request = request_;
     origin.step = step;
     origin.position = config_.contexts[request_.value()] + step.value();
-    StreamPoint x{add(OpKind::embed, origin, previous_)};
+    const StreamPoint x{graph_.add(OpKind::embed, origin, previous_)};
+    StreamPoints at{.now = x, .before_ffn = x, .input = x};
     for (LayerId layer{0}; layer.value() < shape_.layers; ++layer) {
       origin.layer = layer;
       std::optional<OpId>& append = appends_[layer.value()];
@@ -28,25 +30,17 @@ class RequestBuilder {
         landed.push_back({*append, ValueKind::order});
       }
       LayerBuilder builder(graph_, config_.current_token, origin, std::move(landed));
-      x = add_layer(config_.block, builder, x);
+      at = add_layer(config_.block, builder, at);
       append = builder.append();
     }
-    finish_step(origin, x);
+    finish_step(origin, at.now);
   }
 
  private:
-  OpId add(OpKind kind, Operation operation, std::vector<Edge> inputs) {
-    operation.id = OpId(graph_.operations.size());
-    operation.kind = kind;
-    operation.inputs = std::move(inputs);
-    graph_.operations.push_back(operation);
-    return operation.id;
-  }
-
   void finish_step(const Operation& origin, StreamPoint x) {
     if (config_.lm_head) {
-      previous_ = {
-          {add(OpKind::lm_head, origin, {{x.writer, ValueKind::residual}}), ValueKind::token}};
+      previous_ = {{graph_.add(OpKind::lm_head, origin, {{x.writer, ValueKind::residual}}),
+                    ValueKind::token}};
     } else {
       previous_ = {{x.writer, ValueKind::order}};
     }
@@ -62,6 +56,14 @@ class RequestBuilder {
 
 }  // namespace
 
+OpId Graph::add(OpKind kind, Operation origin, std::vector<Edge> inputs) {
+  origin.id = OpId(operations.size());
+  origin.kind = kind;
+  origin.inputs = std::move(inputs);
+  operations.push_back(std::move(origin));
+  return operations.back().id;
+}
+
 Graph make_graph(const ModelShape& shape, const GraphConfig& config) {
   Graph graph;
   for (RequestId request{0}; request.value() < config.contexts.size(); ++request) {
@@ -71,16 +73,6 @@ Graph make_graph(const ModelShape& shape, const GraphConfig& config) {
     }
   }
   return graph;
-}
-
-std::vector<std::vector<Consumer>> consumers_of(const Graph& graph) {
-  std::vector<std::vector<Consumer>> consumers(graph.operations.size());
-  for (const Operation& operation : graph.operations) {
-    for (const Edge& edge : operation.inputs) {
-      consumers[edge.from.value()].push_back({operation.id, edge.value});
-    }
-  }
-  return consumers;
 }
 
 }  // namespace qfs

@@ -14,6 +14,8 @@ struct Graph {
   std::vector<Operation> operations;  // operations[i].id == i; producers stand before consumers
   [[nodiscard]] const Operation& operator[](OpId id) const { return operations[id.value()]; }
   [[nodiscard]] Operation& operator[](OpId id) { return operations[id.value()]; }
+  /// Adds an operation of the request, layer, step and position of `origin`; gives its id.
+  OpId add(OpKind kind, Operation origin, std::vector<Edge> inputs);
 };
 
 struct GraphConfig {
@@ -28,11 +30,10 @@ struct GraphConfig {
 /// token, and the sweep of each layer for that layer's append.
 Graph make_graph(const ModelShape& shape, const GraphConfig& config);
 
-/// The consumers of each operation's values, by producer: the inverse of `inputs`.
+/// Who waits for a value of an operation.
 struct Consumer {
   OpId operation;
   ValueKind value = ValueKind::order;
 };
-std::vector<std::vector<Consumer>> consumers_of(const Graph& graph);
 
 }  // namespace qfs

@@ -8,31 +8,34 @@ namespace {
 
 bool same(StreamPoint a, StreamPoint b) { return a.writer == b.writer; }
 
-StreamPoint standard(LayerBuilder& layer, StreamPoint x) {
+StreamPoints standard(LayerBuilder& layer, const StreamPoints& at) {
+  const StreamPoint x = at.now;
   const StreamPoint y = layer.output(layer.attention({.q = x, .k = x, .v = x}), x);
-  return layer.feed_forward(y);
+  return {.now = layer.feed_forward(y), .before_ffn = y, .input = at.input};
 }
 
-StreamPoint swapped(LayerBuilder& layer, StreamPoint x) {
-  const StreamPoint z = layer.feed_forward(x);
-  return layer.output(layer.attention({.q = z, .k = z, .v = z}), z);
+StreamPoints swapped(LayerBuilder& layer, const StreamPoints& at) {
+  const StreamPoint z = layer.feed_forward(at.now);
+  const StreamPoint out = layer.output(layer.attention({.q = z, .k = z, .v = z}), z);
+  return {.now = out, .before_ffn = at.now, .input = at.input};
 }
 
-StreamPoint early_q(LayerBuilder& layer, StreamPoint x) {
-  const StreamPoint z = layer.feed_forward(x);
-  return layer.output(layer.attention({.q = x, .k = z, .v = z}), z);
+StreamPoints early_q(LayerBuilder& layer, const StreamPoints& at) {
+  const StreamPoint z = layer.feed_forward(at.now);
+  const StreamPoint out = layer.output(layer.attention({.q = at.now, .k = z, .v = z}), z);
+  return {.now = out, .before_ffn = at.now, .input = at.input};
 }
 
 }  // namespace
 
-StreamPoint add_layer(BlockOrder block, LayerBuilder& layer, StreamPoint x) {
+StreamPoints add_layer(BlockOrder block, LayerBuilder& layer, const StreamPoints& at) {
   switch (block) {
     case BlockOrder::standard:
-      return standard(layer, x);
+      return standard(layer, at);
     case BlockOrder::swapped:
-      return swapped(layer, x);
+      return swapped(layer, at);
     case BlockOrder::early_q:
-      return early_q(layer, x);
+      return early_q(layer, at);
   }
   throw std::logic_error("add_layer: block order without a layer");
 }
@@ -42,13 +45,7 @@ LayerBuilder::LayerBuilder(Graph& graph, CurrentToken current_token, const Opera
     : graph_(graph), current_token_(current_token), origin_(origin), landed_(std::move(landed)) {}
 
 OpId LayerBuilder::add(OpKind kind, std::vector<Edge> inputs) {
-  Operation operation = origin_;
-  operation.id = OpId(graph_.operations.size());
-  operation.kind = kind;
-  operation.positions = 0;
-  operation.inputs = std::move(inputs);
-  graph_.operations.push_back(std::move(operation));
-  return graph_.operations.back().id;
+  return graph_.add(kind, origin_, std::move(inputs));
 }
 
 OpId LayerBuilder::project(OpKind kind, StreamPoint x) {

@@ -10,6 +10,14 @@ struct StreamPoint {
   OpId writer;
 };
 
+/// Where the stream stands between two layers, for the orders that read further back than the last
+/// write.
+struct StreamPoints {
+  StreamPoint now;         // the layer's input
+  StreamPoint before_ffn;  // before the last feed-forward (before any: the network's input)
+  StreamPoint input;       // the network's input
+};
+
 /// Where the layer's projections read.
 struct ReadPoints {
   StreamPoint q;
@@ -52,7 +60,7 @@ class LayerBuilder {
   OpId append_;
 };
 
-/// The layer of `block` on the stream at x; returns where the stream stands after it.
-StreamPoint add_layer(BlockOrder block, LayerBuilder& layer, StreamPoint x);
+/// The layer of `block` on the stream at `at`; returns where the stream stands after it.
+StreamPoints add_layer(BlockOrder block, LayerBuilder& layer, const StreamPoints& at);
 
 }  // namespace qfs

@@ -51,6 +51,11 @@ struct NumericReport {
       failures;  // beyond their kind's tolerance, as executed; the first is the cause
   std::vector<EndToEndError> end_to_end;
   double end_to_end_tolerance = 0;
+  /// The graph itself, evaluated in fp64 without any rounding, against the same decoder: the worst
+  /// step. Whatever is wrong with an edge or a count of positions shows here, however coarse the
+  /// formats.
+  double graph_error = 0;
+  double graph_tolerance = 0;
   Sensitivity sensitivity;
 
   [[nodiscard]] bool end_to_end_passed() const {
@@ -61,7 +66,10 @@ struct NumericReport {
     }
     return true;
   }
-  [[nodiscard]] bool passed() const { return failures.empty() && end_to_end_passed(); }
+  [[nodiscard]] bool graph_passed() const { return graph_error <= graph_tolerance; }
+  [[nodiscard]] bool passed() const {
+    return failures.empty() && end_to_end_passed() && graph_passed();
+  }
 };
 
 }  // namespace qfs

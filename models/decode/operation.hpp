@@ -82,7 +82,7 @@ struct Operation {
   RequestId request;
   std::size_t position = 0;   // of the current token
   std::size_t positions = 0;  // sweep: cached rows to attend over
-  /// In the order in which the kernel takes its arguments (execute.hpp); order edges last.
+  /// In the order in which the kernel takes its arguments (device_numerics.cpp); order edges last.
   std::vector<Edge> inputs;
 };
 

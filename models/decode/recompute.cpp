@@ -53,6 +53,10 @@ double lse_error(double got, double want) {
 }  // namespace
 
 double relative_error(std::span<const float> got, std::span<const double> want) {
+  return relative_error(widened(got), want);
+}
+
+double relative_error(std::span<const double> got, std::span<const double> want) {
   if (got.size() != want.size()) {
     return infinite;
   }
@@ -69,9 +73,117 @@ double relative_error(std::span<const float> got, std::span<const double> want) 
   return finite_or_infinite(ratio);
 }
 
+OperationReference::Vector OperationReference::output(const Operation& operation,
+                                                      const Arguments& arguments) const {
+  switch (operation.kind) {
+    case OpKind::embed:
+      return embed(operation, arguments);
+    case OpKind::merge:
+      return merge(arguments);
+    case OpKind::o:
+      return project_output(operation, arguments);
+    case OpKind::ffn:
+      return feed_forward(operation, arguments[0]);
+    case OpKind::q:
+    case OpKind::k:
+    case OpKind::v:
+    case OpKind::kv:
+    case OpKind::qkv:
+      return project(operation, arguments[0]);
+    case OpKind::append:
+    case OpKind::sweep:
+    case OpKind::lm_head:
+      break;
+  }
+  throw std::logic_error("OperationReference::output: the operation has a form of its own");
+}
+
+OperationReference::Vector OperationReference::embed(const Operation& operation,
+                                                     const Arguments& arguments) const {
+  if (!inputs_.config().lm_head) {
+    return widened(inputs_.seeded_input(operation.request, operation.step));
+  }
+  const std::size_t token = arguments.empty() ? inputs_.first_token(operation.request)
+                                              : static_cast<std::size_t>(arguments[0][0]);
+  const std::span<const Bf16> row = inputs_.weights().embedding.view().row(token);
+  Vector x(row.size());
+  std::transform(row.begin(), row.end(), x.begin(), [](Bf16 value) { return to_float(value); });
+  return x;
+}
+
+OperationReference::Vector OperationReference::normed(const Vector& x,
+                                                      const std::vector<Bf16>& gain) const {
+  Vector y(x.size());
+  rms_norm_reference(x, gain, shape().norm_epsilon, y);
+  return y;
+}
+
+void OperationReference::add_heads(const Operation& operation, const WeightMatrix& w,
+                                   const std::vector<Bf16>& gain, const Vector& x,
+                                   Vector& output) const {
+  Vector heads = product(w.view(), x);
+  if (shape().qk_norm) {
+    head_norm_reference(heads, gain, shape().norm_epsilon);
+  }
+  rotary_reference(heads, shape().head_dim, operation.position, shape().rope_theta);
+  output.insert(output.end(), heads.begin(), heads.end());
+}
+
+OperationReference::Vector OperationReference::project(const Operation& operation,
+                                                       const Vector& residual) const {
+  const OpKind kind = operation.kind;
+  const LayerWeights& w = weights(operation);
+  const Vector x = normed(residual, w.attention_norm);
+  Vector output;
+  if (kind == OpKind::q || kind == OpKind::qkv) {
+    add_heads(operation, w.q, w.q_norm, x, output);
+  }
+  if (kind == OpKind::k || kind == OpKind::kv || kind == OpKind::qkv) {
+    add_heads(operation, w.k, w.k_norm, x, output);
+  }
+  if (kind == OpKind::v || kind == OpKind::kv || kind == OpKind::qkv) {
+    const Vector v = product(w.v.view(), x);
+    output.insert(output.end(), v.begin(), v.end());
+  }
+  return output;
+}
+
+OperationReference::Vector OperationReference::merge(const Arguments& arguments) const {
+  Vector o = arguments[3];
+  const auto heads_end = o.begin() + static_cast<std::ptrdiff_t>(shape().q_width());
+  Vector lse(heads_end, o.end());
+  o.erase(heads_end, o.end());
+  fold_reference(arguments[0], arguments[1], arguments[2], shape().head_dim, o, lse);
+  return o;
+}
+
+OperationReference::Vector OperationReference::project_output(const Operation& operation,
+                                                              const Arguments& arguments) const {
+  Vector attention = arguments[0];
+  attention.resize(shape().q_width());  // of a partial, without lse
+  Vector y = product(weights(operation).o.view(), attention);
+  add_to(y, arguments[1]);
+  return y;
+}
+
+OperationReference::Vector OperationReference::feed_forward(const Operation& operation,
+                                                            const Vector& residual) const {
+  const LayerWeights& w = weights(operation);
+  const Vector x = normed(residual, w.ffn_norm);
+  Vector gate = product(w.gate.view(), x);
+  swiglu_reference(gate, product(w.up.view(), x), gate);
+  Vector y = product(w.down.view(), gate);
+  add_to(y, residual);
+  return y;
+}
+
+OperationReference::Vector OperationReference::logits(const Vector& residual) const {
+  return product(inputs_.weights().lm_head(), normed(residual, inputs_.weights().final_norm));
+}
+
 Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
                              Crosses crosses)
-    : graph_(graph), inputs_(inputs), log_(log), crosses_(std::move(crosses)) {}
+    : graph_(graph), inputs_(inputs), log_(log), crosses_(std::move(crosses)), reference_(inputs) {}
 
 std::vector<double> Recomputation::argument(const Operation& operation, std::size_t index) const {
   const Edge& edge = operation.inputs[index];
@@ -93,128 +205,36 @@ double Recomputation::error_of(const Operation& operation) const {
   if (operation.kind == OpKind::lm_head) {
     return lm_head_error(operation);
   }
-  return relative_error(log_.of(operation.id), expected(operation));
-}
-
-Recomputation::Vector Recomputation::expected(const Operation& operation) const {
-  switch (operation.kind) {
-    case OpKind::embed:
-      return embed(operation);
-    case OpKind::merge:
-      return merge(operation);
-    case OpKind::o:
-      return output(operation);
-    case OpKind::ffn:
-      return feed_forward(operation);
-    case OpKind::q:
-    case OpKind::k:
-    case OpKind::v:
-    case OpKind::kv:
-    case OpKind::qkv:
-      return project(operation);
-    case OpKind::append:
-    case OpKind::sweep:
-    case OpKind::lm_head:
-      break;
+  OperationReference::Arguments arguments;
+  for (std::size_t index = 0; index < operation.inputs.size(); ++index) {
+    arguments.push_back(argument(operation, index));
   }
-  throw std::logic_error("Recomputation::expected: the operation has a check of its own");
+  return relative_error(log_.of(operation.id), reference_.output(operation, arguments));
 }
 
-Recomputation::Vector Recomputation::embed(const Operation& operation) const {
-  if (!inputs_.config().lm_head) {
-    return widened(inputs_.seeded_input(operation.request, operation.step));
-  }
-  const std::size_t token = operation.inputs.empty()
-                                ? inputs_.first_token(operation.request)
-                                : static_cast<std::size_t>(argument(operation, 0)[0]);
-  const std::span<const Bf16> row = inputs_.weights().embedding.view().row(token);
-  Vector x(row.size());
-  std::transform(row.begin(), row.end(), x.begin(), [](Bf16 value) { return to_float(value); });
-  return x;
-}
-
-Recomputation::Vector Recomputation::normed(Vector x, const std::vector<Bf16>& gain) const {
-  Vector y(x.size());
-  rms_norm_reference(x, gain, shape().norm_epsilon, y);
-  return y;
-}
-
-void Recomputation::add_heads(const Operation& operation, const WeightMatrix& w,
-                              const std::vector<Bf16>& gain, const Vector& x,
-                              Vector& output) const {
-  Vector heads = product(w.view(), x);
-  if (shape().qk_norm) {
-    head_norm_reference(heads, gain, shape().norm_epsilon);
-  }
-  rotary_reference(heads, shape().head_dim, operation.position, shape().rope_theta);
-  output.insert(output.end(), heads.begin(), heads.end());
-}
-
-Recomputation::Vector Recomputation::project(const Operation& operation) const {
-  const OpKind kind = operation.kind;
-  const LayerWeights& w = weights(operation);
-  const Vector x = normed(argument(operation, 0), w.attention_norm);
-  Vector output;
-  if (kind == OpKind::q || kind == OpKind::qkv) {
-    add_heads(operation, w.q, w.q_norm, x, output);
-  }
-  if (kind == OpKind::k || kind == OpKind::kv || kind == OpKind::qkv) {
-    add_heads(operation, w.k, w.k_norm, x, output);
-  }
-  if (kind == OpKind::v || kind == OpKind::kv || kind == OpKind::qkv) {
-    const Vector v = product(w.v.view(), x);
-    output.insert(output.end(), v.begin(), v.end());
-  }
-  return output;
-}
-
-Recomputation::Vector Recomputation::merge(const Operation& operation) const {
-  Vector o = argument(operation, 3);
-  const auto heads_end = o.begin() + static_cast<std::ptrdiff_t>(shape().q_width());
-  Vector lse(heads_end, o.end());
-  o.erase(heads_end, o.end());
-  fold_reference(argument(operation, 0), argument(operation, 1), argument(operation, 2),
-                 shape().head_dim, o, lse);
-  return o;
-}
-
-Recomputation::Vector Recomputation::output(const Operation& operation) const {
-  Vector attention = argument(operation, 0);
-  attention.resize(shape().q_width());  // of a partial, without lse
-  Vector y = product(weights(operation).o.view(), attention);
-  add_to(y, argument(operation, 1));
-  return y;
-}
-
-Recomputation::Vector Recomputation::feed_forward(const Operation& operation) const {
-  const LayerWeights& w = weights(operation);
-  const Vector residual = argument(operation, 0);
-  const Vector x = normed(residual, w.ffn_norm);
-  Vector gate = product(w.gate.view(), x);
-  swiglu_reference(gate, product(w.up.view(), x), gate);
-  Vector y = product(w.down.view(), gate);
-  add_to(y, residual);
-  return y;
-}
-
-/// The chosen token's logit must be right, and no other may be larger by more than that error.
+/// The chosen token's logit must be right, and no other may be larger by more than that error;
+/// relative to the logits' root mean square.
 double Recomputation::lm_head_error(const Operation& operation) const {
   const std::vector<float>& got = log_.of(operation.id);
-  const Vector logits = product(inputs_.weights().lm_head(),
-                                normed(argument(operation, 0), inputs_.weights().final_norm));
+  const std::vector<double> logits = reference_.logits(argument(operation, 0));
   const auto token = static_cast<std::size_t>(got.at(0));
   if (token >= logits.size()) {
     return infinite;
   }
   const double best = *std::max_element(logits.begin(), logits.end());
   const double error = std::max(std::abs(got.at(1) - logits[token]), best - logits[token]);
-  const double relative = error / std::abs(best);
+  double square = 0;
+  for (const double logit : logits) {
+    square += logit * logit;
+  }
+  const double relative = error / std::sqrt(square / static_cast<double>(logits.size()));
   return finite_or_infinite(relative);
 }
 
 Recomputation::Sweep Recomputation::recompute_sweep(const Operation& sweep,
                                                     const KvCache& history) const {
-  Sweep want{argument(sweep, 0), Vector(shape().q_width()), Vector(shape().heads)};
+  Sweep want{argument(sweep, 0), std::vector<double>(shape().q_width()),
+             std::vector<double>(shape().heads)};
   history.with_rows(sweep.positions, [&](const auto& rows) {
     sweep_reference(want.q, rows, std::span(want.o), std::span(want.lse));
   });
@@ -232,7 +252,7 @@ double Recomputation::sweep_error(const Operation& sweep, const Sweep& want) con
 }
 
 double Recomputation::append_error(const Operation& append) const {
-  Vector stored;
+  std::vector<double> stored;
   for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
     for (const double value : argument(append, index)) {
       stored.push_back(rounded(inputs_.config().formats.kv, static_cast<float>(value)));

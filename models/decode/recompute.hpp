@@ -33,6 +33,37 @@ struct NumericLog {
 /// was rounded for the wire.
 using Crosses = std::function<bool(const Operation& from, const Operation& to)>;
 
+/// The fp64 form of every operation, as a function of its arguments alone (in the order of its
+/// inputs).
+class OperationReference {
+ public:
+  using Vector = std::vector<double>;
+  using Arguments = std::vector<Vector>;
+
+  /// `inputs` outlives it.
+  explicit OperationReference(const Inputs& inputs) : inputs_(inputs) {}
+
+  /// The output, for every kind but sweep and append (which need the cache) and lm_head.
+  [[nodiscard]] Vector output(const Operation& operation, const Arguments& arguments) const;
+  [[nodiscard]] Vector logits(const Vector& residual) const;
+
+ private:
+  [[nodiscard]] Vector embed(const Operation& operation, const Arguments& arguments) const;
+  [[nodiscard]] Vector project(const Operation& operation, const Vector& residual) const;
+  [[nodiscard]] Vector merge(const Arguments& arguments) const;
+  [[nodiscard]] Vector project_output(const Operation& operation, const Arguments& arguments) const;
+  [[nodiscard]] Vector feed_forward(const Operation& operation, const Vector& residual) const;
+  [[nodiscard]] Vector normed(const Vector& x, const std::vector<Bf16>& gain) const;
+  void add_heads(const Operation& operation, const WeightMatrix& w, const std::vector<Bf16>& gain,
+                 const Vector& x, Vector& output) const;
+  [[nodiscard]] const LayerWeights& weights(const Operation& operation) const {
+    return inputs_.weights().layer(operation.layer);
+  }
+  [[nodiscard]] const ModelShape& shape() const { return inputs_.shape(); }
+
+  const Inputs& inputs_;
+};
+
 class Recomputation {
  public:
   /// All references outlive it.
@@ -61,31 +92,19 @@ class Recomputation {
                                        std::size_t position) const;
 
  private:
-  using Vector = std::vector<double>;
-
-  [[nodiscard]] Vector expected(const Operation& operation) const;
-  [[nodiscard]] Vector embed(const Operation& operation) const;
-  [[nodiscard]] Vector project(const Operation& operation) const;
-  [[nodiscard]] Vector merge(const Operation& operation) const;
-  [[nodiscard]] Vector output(const Operation& operation) const;
-  [[nodiscard]] Vector feed_forward(const Operation& operation) const;
   [[nodiscard]] double lm_head_error(const Operation& operation) const;
-  [[nodiscard]] Vector normed(Vector x, const std::vector<Bf16>& gain) const;
-  void add_heads(const Operation& operation, const WeightMatrix& w, const std::vector<Bf16>& gain,
-                 const Vector& x, Vector& output) const;
-  [[nodiscard]] const LayerWeights& weights(const Operation& operation) const {
-    return inputs_.weights().layer(operation.layer);
-  }
   [[nodiscard]] const ModelShape& shape() const { return inputs_.shape(); }
 
   const Graph& graph_;
   const Inputs& inputs_;
   const NumericLog& log_;
   Crosses crosses_;
+  OperationReference reference_;
 };
 
 /// L2 norm of (got - want) over L2 norm of want; infinite if anything is not finite or nothing was
 /// returned.
+double relative_error(std::span<const double> got, std::span<const double> want);
 double relative_error(std::span<const float> got, std::span<const double> want);
 
 }  // namespace qfs

@@ -52,7 +52,8 @@ struct Row {
 
 struct ExecutionTable {
   std::vector<Resource> resources;
-  /// rows[i].id == i, in the order in which they began. A deque: a reference to a row stays good while others are added.
+  /// rows[i].id == i, in the order in which they began. A deque: a reference to a row stays good
+  /// while others are added.
   std::deque<Row> rows;
 
   /// Adds a row with the next id.

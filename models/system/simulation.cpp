@@ -96,25 +96,25 @@ void System::connect(DeviceId from, DeviceId to) {
 SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics,
                           const Progress& progress) {
   set_femtosecond_resolution();
-  const Graph graph = make_graph(config.rules.shape, config.graph);
-  require_strikes(graph, config.arrangement, config.fault);
-  const Program program = make_program(graph, config.rules, config.arrangement, config.fault);
+  const Program program = make_program(make_graph(config.rules.shape, config.graph), config.rules,
+                                       config.arrangement, config.fault);
+  require_strikes(program.graph, config.arrangement, config.fault);
   const Inputs* inputs = numerics != nullptr ? &numerics->inputs : nullptr;
   System system("system", config, program, inputs, progress.launched);
   try {
     sc_core::sc_start();
   } catch (const sc_core::sc_report& report) {
-    throw RunError(report.what());
+    throw RunError(report.get_msg());
   }
   require_complete(program, system.table());
 
-  SimulationResult result{system.table(), std::nullopt};
+  SimulationResult result{system.take_table(), std::nullopt};
   if (numerics != nullptr && numerics->check) {
     const Crosses crosses = [&](const Operation& from, const Operation& to) {
       return program.device_of[from.id.value()] != program.device_of[to.id.value()];
     };
-    result.numerics =
-        check_numerics(graph, *inputs, system.log(), config.graph.block, crosses, progress.checked);
+    result.numerics = check_numerics(program.graph, *inputs, system.log(), config.graph.block,
+                                     crosses, progress.checked);
   }
   return result;
 }

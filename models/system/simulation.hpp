@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "decode/device_numerics.hpp"
@@ -37,11 +38,13 @@ struct SystemConfig {
 /// The one builder: every module of the system and every binding between them.
 class System : public sc_core::sc_module {
  public:
-  /// `inputs` null: timing only. `program` and `inputs` outlive it.
+  /// `inputs` null: timing only. `config`, `program` and `inputs` outlive it.
   System(sc_core::sc_module_name name, const SystemConfig& config, const Program& program,
          const Inputs* inputs, std::function<void()> progress);
 
   [[nodiscard]] const ExecutionTable& table() const { return table_; }
+  /// The table, once the simulation is over.
+  ExecutionTable take_table() { return std::move(table_); }
   [[nodiscard]] const NumericLog& log() const { return log_; }
 
  private:

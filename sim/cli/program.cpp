@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "sim/cli/commands.hpp"
@@ -25,6 +26,14 @@ constexpr std::array<Command, 3> commands{{
     {"presets", presets_command, "list the shipped models, devices and links, or show one"},
 }};
 
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    names.emplace_back(command.name);
+  }
+  return names;
+}
+
 void print_usage() {
   fmt::print(
       "qfsim: two-accelerator LLM decode, simulated\n\nUsage: qfsim COMMAND [arguments]\n\n");
@@ -38,22 +47,23 @@ void print_usage() {
 
 int run_command_named(const Arguments& arguments) {
   if (arguments.empty()) {
-    throw ConfigError("qfsim: no command given; legal: init, run, presets; see qfsim --help");
+    throw ConfigError(fmt::format("qfsim: no command given; legal: {}; see qfsim --help",
+                                  fmt::join(command_names(), ", ")));
   }
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
     print_usage();
     return exit_done;
   }
-  std::vector<std::string> names;
   for (const Command& command : commands) {
     if (command.name == name) {
       return command.run({arguments.begin() + 1, arguments.end()});
     }
-    names.emplace_back(command.name);
   }
+  const std::vector<std::string> names = command_names();
   const std::string near = config::nearest_spelling(name, names);
-  throw ConfigError(fmt::format("qfsim: unknown command '{}'; legal: init, run, presets{}", name,
+  throw ConfigError(fmt::format("qfsim: unknown command '{}'; legal: {}{}", name,
+                                fmt::join(names, ", "),
                                 near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
 }
 

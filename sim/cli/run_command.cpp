@@ -51,9 +51,15 @@ int run_command(const Arguments& arguments) {
     return exit_done;
   }
   const Report report = make_report(run(config), resolved);
+  const bool replaces = std::filesystem::exists(folder / "summary.json");
   write_results(folder, report.files);
-  fmt::print("{}\nresults in {}\n", report.table, folder.string());
-  return report.numerics_passed ? exit_done : exit_numerics_failed;
+  fmt::print("{}\nresults in {}{}\n", report.table, folder.string(), replaces ? " (replaced)" : "");
+  if (!report.numerics_passed) {
+    std::fflush(stdout);
+    fmt::print(stderr, "error: the numeric check failed: {}\n", report.numeric_failure);
+    return exit_numerics_failed;
+  }
+  return exit_done;
 }
 
 }  // namespace qfs

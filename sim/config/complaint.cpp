@@ -28,8 +28,9 @@ std::size_t replace_cost(char a, char b) {
   return folded(a) == folded(b) ? slip_cost : edit_cost;
 }
 
-/// Edit distance with exchanged neighbours (optimal string alignment).
-std::size_t distance(std::string_view a, std::string_view b) {
+/// Edit distances of `a` to every beginning of `b`, with exchanged neighbours (optimal string
+/// alignment); the last one is that to the whole of `b`.
+std::vector<std::size_t> distances(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> cost((a.size() + 1) * width);
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -47,7 +48,18 @@ std::size_t distance(std::string_view a, std::string_view b) {
       }
     }
   }
-  return cost.back();
+  return {cost.end() - static_cast<std::ptrdiff_t>(width), cost.end()};
+}
+
+/// The first candidate that begins like `word` with one letter wrong.
+std::string nearest_beginning(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t shortest_word = 4;  // below, almost anything is near
+  const auto begins_so = [word](const std::string& candidate) {
+    const std::vector<std::size_t> costs = distances(word, candidate);
+    return *std::min_element(costs.begin(), costs.end()) <= edit_cost;
+  };
+  const auto found = std::find_if(candidates.begin(), candidates.end(), begins_so);
+  return word.size() >= shortest_word && found != candidates.end() ? *found : std::string();
 }
 
 }  // namespace
@@ -81,13 +93,13 @@ std::string nearest_spelling(std::string_view word, std::span<const std::string>
   std::size_t best_cost = edit_cost * std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const bool cut_short = word.size() >= 2 && candidate.starts_with(word);
-    const std::size_t cost = cut_short ? edit_cost - 1 : distance(word, candidate);
+    const std::size_t cost = cut_short ? edit_cost - 1 : distances(word, candidate).back();
     if (cost < best_cost) {
       best_cost = cost;
       best = candidate;
     }
   }
-  return best;
+  return best.empty() ? nearest_beginning(word, candidates) : best;
 }
 
 std::string in_quotes(std::string_view text) {

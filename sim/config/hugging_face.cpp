@@ -71,10 +71,11 @@ class ConfigJson {
     return value.get<bool>();
   }
 
-  /// The folder's name is the model's.
+  /// The file's name is the model's; of a config.json the folder's.
   [[nodiscard]] std::string name() const {
     std::error_code error;
-    return fs::absolute(source_, error).lexically_normal().parent_path().filename().string();
+    const fs::path file = fs::absolute(source_, error).lexically_normal();
+    return (file.stem() == "config" ? file.parent_path().filename() : file.stem()).string();
   }
 
  private:
@@ -113,25 +114,32 @@ void refuse_windows(const ConfigJson& json) {
   }
 }
 
-void refuse_rope(const ConfigJson& json) {
+/// Scaling changes angles, not work: a run that tells the time alone does not care.
+void refuse_scaling(const ConfigJson& json, const char* key, const Json& rope) {
+  const std::string legal = fmt::format(
+      "null or default; set numerics.mode: off (times are not affected) or remove {}", key);
+  for (const char* type_key : {"rope_type", "type"}) {
+    const Json type = ConfigJson::get(rope, type_key).value_or("default");
+    if (type != "default") {
+      json.fail(key,
+                fmt::format("{} {}; scaling of the rotary embedding is not modelled", type_key,
+                            type.dump()),
+                legal);
+    }
+  }
+  if (rope.contains("factor")) {
+    json.fail(key, "a factor; scaling of the rotary embedding is not modelled", legal);
+  }
+}
+
+void refuse_rope(const ConfigJson& json, const Reading& reading) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Json rope = json.get(key).value_or(Json::object());
     if (!rope.is_object()) {
       json.fail(key, rope.dump(), "null, or a map");
     }
-    for (const char* type_key : {"rope_type", "type"}) {
-      const Json type = ConfigJson::get(rope, type_key).value_or("default");
-      if (type != "default") {
-        json.fail(
-            key,
-            fmt::format("{} {}; scaling of the rotary embedding is not modelled", type_key,
-                        type.dump()),
-            "null or default (the presets of Llama 3.1 leave it out; times are not affected)");
-      }
-    }
-    if (rope.contains("factor")) {
-      json.fail(key, "a factor; scaling of the rotary embedding is not modelled",
-                "null or default");
+    if (!reading.timing_only) {
+      refuse_scaling(json, key, rope);
     }
   }
   if (json.get("partial_rotary_factor").value_or(1) != 1) {
@@ -139,16 +147,16 @@ void refuse_rope(const ConfigJson& json) {
   }
 }
 
-void refuse_unmodelled(const ConfigJson& json) {
+void refuse_unmodelled(const ConfigJson& json, const Reading& reading) {
   for (const auto& [key, reason] : refused_keys) {
     if (json.get(key)) {
       json.fail(key, reason, legal_models);
     }
   }
   constexpr std::array<const char*, 3> families{"llama", "mistral", "qwen3"};
-  const Json family = json.get("model_type").value_or("missing");
-  if (std::find(families.begin(), families.end(), family) == families.end()) {
-    json.fail("model_type", family.dump(), "llama, mistral, qwen3");
+  const std::optional<Json> family = json.get("model_type");
+  if (!family || std::find(families.begin(), families.end(), *family) == families.end()) {
+    json.fail("model_type", family ? family->dump() : "missing", "llama, mistral, qwen3");
   }
   for (const char* key : {"attention_bias", "mlp_bias"}) {
     if (json.flag(key)) {
@@ -160,7 +168,7 @@ void refuse_unmodelled(const ConfigJson& json) {
     json.fail("hidden_act", activation.dump(), "silu");
   }
   refuse_windows(json);
-  refuse_rope(json);
+  refuse_rope(json, reading);
 }
 
 std::size_t head_dim(const ConfigJson& json) {
@@ -194,9 +202,9 @@ double rope_theta(const ConfigJson& json) {
 
 }  // namespace
 
-ConfigNode read_hugging_face(const fs::path& file) {
+ConfigNode read_hugging_face(const fs::path& file, const Reading& reading) {
   const ConfigJson json(file);
-  refuse_unmodelled(json);
+  refuse_unmodelled(json, reading);
   ConfigNode map = map_node("", {file.string(), 1});
   const auto add = [&](const char* key, const char* json_key, const std::string& text) {
     map.children.push_back(scalar_node(key, json.where(json_key), text));

@@ -6,6 +6,15 @@
 namespace qfs {
 
 using config::ConfigNode;
+namespace {
+
+bool is_timing_only(const ConfigNode& root) {
+  const ConfigNode* numerics = root.given("numerics");
+  const ConfigNode* mode = numerics == nullptr ? nullptr : numerics->given("mode");
+  return mode != nullptr && mode->text == name_of(NumericsMode::off);
+}
+
+}  // namespace
 
 RunConfig load_run_config(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides) {
@@ -15,7 +24,7 @@ RunConfig load_run_config(const std::filesystem::path& file,
   }
   RunConfig run;
   run.model.name = "custom";
-  config::read_section(root, "", run, file);
+  config::read_section(root, "", run, {file, is_timing_only(root)});
   config::validate(run, [&root](std::string_view path) { return config::place_of(root, path); });
   return run;
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/config/bits.hpp"
 #include "sim/config/complaint.hpp"
 
 namespace qfs::config {
@@ -185,11 +186,14 @@ const Unit& find_unit(const Scanned& number, std::string_view whole, Dimension d
   if (number.unit.empty()) {
     throw ValueError(fmt::format("{} has no unit", in_quotes(whole)));
   }
+  const std::string_view amount = trimmed(whole.substr(0, whole.rfind(number.unit)));
+  if (const auto bits = complaint_of_bits(whole, amount, number.unit, dimension)) {
+    throw ValueError(*bits);
+  }
   const std::string nearest = nearest_spelling(number.unit, unit_names(dimension));
-  const std::string amount(whole.substr(0, whole.find(number.unit)));
   throw ValueError(
       fmt::format("{} has the unknown unit {}", in_quotes(whole), in_quotes(number.unit)),
-      nearest.empty() ? "" : fmt::format("{} {}", trimmed(amount), nearest));
+      nearest.empty() ? "" : fmt::format("{} {}", amount, nearest));
 }
 
 /// The text as exact integer times unit, if it is written so and fits.

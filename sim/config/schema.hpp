@@ -16,6 +16,7 @@ struct Key {
   const char* meaning;
   Presence presence = Presence::optional;
   const char* refused_because = nullptr;  // set: the key does not apply to what was read before it
+  const char* needed_because = nullptr;   // set: why the key is required
 };
 
 // Limits far beyond use, within which no product of sizes leaves 63 bits unnoticed (validate.cpp
@@ -25,7 +26,8 @@ inline constexpr std::uint64_t most_layers = 4096;
 inline constexpr std::uint64_t most_batch = 65536;
 inline constexpr std::uint64_t most_tokens = 4096;
 inline constexpr std::uint64_t most_context = std::uint64_t{1} << 40U;
-inline constexpr double longest_delay = 1000;  // seconds
+inline constexpr double most_operations = 4'000'000;  // of a run's graph, a few 100 B each
+inline constexpr double longest_delay = 1000;         // seconds
 
 inline constexpr Measure rate{};
 inline constexpr Measure rate_or_unlimited{Measure::Zero::refused, Measure::Infinite::legal};
@@ -149,15 +151,16 @@ void describe(Visitor& visit, RunConfig& run) {
   const char* alone = run.arrangement == Arrangement::colocated
                           ? "given, but with arrangement colocated one device holds everything"
                           : nullptr;
+  constexpr const char* needed = "needed with arrangement two_device";
   visit.preset_section(
       {"compute_device", "the device that holds the weights (colocated: everything)", required},
       run.compute_device, PresetKind::hardware);
+  visit.preset_section({"cache_device", "the device that holds the KV cache; two_device only",
+                        required, alone, needed},
+                       run.cache_device, PresetKind::hardware);
   visit.preset_section(
-      {"cache_device", "the device that holds the KV cache; two_device only", required, alone},
-      run.cache_device, PresetKind::hardware);
-  visit.preset_section(
-      {"link", "the link between the two devices; two_device only", required, alone}, run.link,
-      PresetKind::link);
+      {"link", "the link between the two devices; two_device only", required, alone, needed},
+      run.link, PresetKind::link);
   visit.section({"numerics", ""}, run.numerics);
 }
 

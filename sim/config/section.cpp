@@ -18,6 +18,12 @@ fs::path config_json_path(const std::string& text, const fs::path& run_file) {
   return fs::is_directory(path, error) ? path / "config.json" : path;
 }
 
+std::string missing_config_json(const std::string& text, const fs::path& json) {
+  const bool is_folder = !text.ends_with(json.filename().string());
+  return is_folder ? fmt::format("{}: no such file: {}", in_quotes(text), json.string())
+                   : fmt::format("{}: no such file", in_quotes(text));
+}
+
 }  // namespace
 
 void refuse_unknown_keys(const ConfigNode& map, const std::string& path,
@@ -30,6 +36,13 @@ void refuse_unknown_keys(const ConfigNode& map, const std::string& path,
   }
 }
 
+void refuse_opened_scalar(const ConfigNode& node, const std::string& path) {
+  const ConfigNode* scalar = node.find("preset");
+  if (scalar != nullptr && !node.text.empty()) {
+    complain(scalar->where, path, in_quotes(node.text), "a map of keys");
+  }
+}
+
 void require_map(const ConfigNode& node, const std::string& path, const char* legal) {
   if (node.kind != ConfigNode::Kind::map) {
     complain(node.where, path, described(node), legal);
@@ -37,23 +50,23 @@ void require_map(const ConfigNode& node, const std::string& path, const char* le
 }
 
 ConfigNode read_preset(PresetKind kind, const ConfigNode& name, const std::string& path,
-                       const fs::path& run_file) {
-  const std::vector<std::string> names = preset_names(kind, run_file);
+                       const Reading& reading) {
+  const std::vector<std::string> names = preset_names(kind, reading.run_file);
   const std::string legal = fmt::format(
       "{}{}", joined(names), kind == PresetKind::model ? ", or the path of a config.json" : "");
   if (name.kind != ConfigNode::Kind::scalar) {
     complain(name.where, path, described(name), legal);
   }
   if (kind == PresetKind::model) {
-    if (const fs::path json = config_json_path(name.text, run_file); !json.empty()) {
+    if (const fs::path json = config_json_path(name.text, reading.run_file); !json.empty()) {
       std::error_code error;
       if (!fs::exists(json, error)) {
-        complain(name.where, path, fmt::format("{}: no such file", in_quotes(name.text)), legal);
+        complain(name.where, path, missing_config_json(name.text, json), legal);
       }
-      return read_hugging_face(json);
+      return read_hugging_face(json, reading);
     }
   }
-  const fs::path file = preset_file(kind, name.text, run_file);
+  const fs::path file = preset_file(kind, name.text, reading.run_file);
   if (file.empty()) {
     complain(name.where, path, in_quotes(name.text), legal, nearest_spelling(name.text, names));
   }

@@ -15,6 +15,12 @@
 
 namespace qfs::config {
 
+/// What is known of the run before its keys are read.
+struct Reading {
+  std::filesystem::path run_file;
+  bool timing_only = false;  // no values are computed
+};
+
 /// Collects the names of a struct's keys.
 class KeyNames {
  public:
@@ -44,28 +50,29 @@ std::vector<std::string> key_names() {
 /// ConfigError for the first key of the map that is not among the legal ones.
 void refuse_unknown_keys(const ConfigNode& map, const std::string& path,
                          const std::vector<std::string>& legal);
+/// ConfigError for a single value over which an override has put keys as if it were a preset.
+void refuse_opened_scalar(const ConfigNode& node, const std::string& path);
 /// ConfigError unless the node is a map.
 void require_map(const ConfigNode& node, const std::string& path, const char* legal);
 
 /// The shape in a Hugging Face config.json, as a map with our keys, or ConfigError for what cannot
 /// be modelled.
-ConfigNode read_hugging_face(const std::filesystem::path& file);
+ConfigNode read_hugging_face(const std::filesystem::path& file, const Reading& reading);
 
 /// The map that a preset's name stands for. `name` is the node that holds it.
 ConfigNode read_preset(PresetKind kind, const ConfigNode& name, const std::string& path,
-                       const std::filesystem::path& run_file);
+                       const Reading& reading);
 
 class Reader {
  public:
   /// With a preset behind the map, no key is required.
-  Reader(const ConfigNode& map, std::string path, const std::filesystem::path& run_file,
-         bool has_preset)
-      : map_(map), path_(std::move(path)), run_file_(run_file), has_preset_(has_preset) {}
+  Reader(const ConfigNode& map, std::string path, const Reading& reading, bool has_preset)
+      : map_(map), path_(std::move(path)), reading_(reading), has_preset_(has_preset) {}
 
   template <class T, class Form>
   void field(const Key& key, T& value, const Form& form) {
     const std::string path = joined_path(path_, key.name);
-    const ConfigNode* node = map_.find(key.name);
+    const ConfigNode* node = map_.given(key.name);
     if (node == nullptr) {
       require_absent_is_legal(key, path, form.legal(value));
       return;
@@ -73,8 +80,8 @@ class Reader {
     try {
       form.read(*node, value);
     } catch (const ValueError& error) {
-      complain(error.where.value_or(node->where), path, error.what(), form.legal(value),
-               error.nearest);
+      complain(error.where.value_or(node->where), path, error.what(),
+               error.legal.empty() ? form.legal(value) : error.legal, error.nearest);
     }
   }
 
@@ -86,43 +93,53 @@ class Reader {
  private:
   void require_absent_is_legal(const Key& key, const std::string& path,
                                const std::string& legal) const {
-    if (key.presence == Presence::required && !has_preset_) {
-      complain(map_.where, path, "missing", legal);
+    if (key.presence == Presence::optional || has_preset_) {
+      return;
     }
+    const ConfigNode* removed = map_.find(key.name);
+    const Where& where = removed == nullptr ? map_.where : removed->where;
+    const char* because = key.needed_because;
+    complain(where, path, because == nullptr ? "missing" : fmt::format("missing, {}", because),
+             legal);
   }
   template <class T>
   void fill(T& value, const ConfigNode& map, const std::string& path, PresetKind kind);
 
   const ConfigNode& map_;
   std::string path_;
-  const std::filesystem::path& run_file_;
+  const Reading& reading_;
   bool has_preset_;
 };
 
 /// Fills the struct from the map.
 template <class T>
-void read_section(const ConfigNode& map, const std::string& path, T& value,
-                  const std::filesystem::path& run_file, bool has_preset = false) {
+void read_section(const ConfigNode& map, const std::string& path, T& value, const Reading& reading,
+                  bool has_preset = false) {
   require_map(map, path, "a map of keys");
   refuse_unknown_keys(map, path, key_names<T>());
-  Reader reader(map, path, run_file, has_preset);
+  Reader reader(map, path, reading, has_preset);
   describe(reader, value);
 }
 
 template <class T>
 void Reader::section(const Key& key, T& value) {
-  const ConfigNode* node = map_.find(key.name);
+  const ConfigNode* node = map_.given(key.name);
   const ConfigNode empty = map_node(key.name, map_.where);
-  read_section(node == nullptr ? empty : *node, joined_path(path_, key.name), value, run_file_);
+  const std::string path = joined_path(path_, key.name);
+  if (node != nullptr) {
+    refuse_opened_scalar(*node, path);
+  }
+  read_section(node == nullptr ? empty : *node, path, value, reading_);
 }
 
 template <class T>
 void Reader::preset_section(const Key& key, T& value, PresetKind kind) {
   const std::string path = joined_path(path_, key.name);
-  const ConfigNode* node = map_.find(key.name);
+  const ConfigNode* node = map_.given(key.name);
   if (key.refused_because != nullptr) {
     if (node != nullptr) {
-      complain(node->where, path, key.refused_because, "only with arrangement two_device");
+      complain(node->where, path, key.refused_because,
+               fmt::format("only with arrangement two_device; remove it, or --set {}=null", path));
     }
     return;
   }
@@ -151,20 +168,22 @@ void Reader::fill(T& value, const ConfigNode& map, const std::string& path, Pres
   const std::size_t all_keys = legal.size();
   legal.insert(legal.begin(), "preset");
   refuse_unknown_keys(map, path, legal);
-  const ConfigNode* preset = map.find("preset");
+  const ConfigNode* preset = map.given("preset");
   ConfigNode own = map;
-  std::erase_if(own.children, [](const ConfigNode& child) { return child.key == "preset"; });
+  std::erase_if(own.children, [](const ConfigNode& child) {
+    return child.key == "preset" || child.kind == ConfigNode::Kind::null;
+  });
   // A preset from which no number is taken is a label: a resolved configuration loads wherever it
   // lies.
   if (preset != nullptr && own.children.size() < all_keys) {
-    read_section(read_preset(kind, *preset, path, run_file_), "", value, run_file_);
+    read_section(read_preset(kind, *preset, path, reading_), "", value, reading_);
   }
   if constexpr (requires { value.preset; }) {
     if (preset != nullptr) {
       value.preset = scalar_text(*preset);
     }
   }
-  read_section(own, path, value, run_file_, preset != nullptr);
+  read_section(own, path, value, reading_, preset != nullptr);
   if (preset != nullptr) {
     rename_modified(value, own);
   }

@@ -63,6 +63,7 @@ void open_map(ConfigNode& node, const std::string& path, const Where& where) {
   }
   ConfigNode map = map_node(node.key, where);
   if (node.kind == ConfigNode::Kind::scalar) {
+    map.text = node.text;
     map.children.push_back(scalar_node("preset", node.where, node.text));
   }
   node = std::move(map);
@@ -78,6 +79,11 @@ const ConfigNode* ConfigNode::find(std::string_view wanted) const {
 
 ConfigNode* ConfigNode::find(std::string_view wanted) {
   return const_cast<ConfigNode*>(static_cast<const ConfigNode*>(this)->find(wanted));
+}
+
+const ConfigNode* ConfigNode::given(std::string_view wanted) const {
+  const ConfigNode* found = find(wanted);
+  return found != nullptr && found->kind != Kind::null ? found : nullptr;
 }
 
 ConfigNode map_node(std::string key, Where where) {
@@ -101,6 +107,8 @@ std::string described(const ConfigNode& node) {
   switch (node.kind) {
     case ConfigNode::Kind::nothing:
       return "nothing";
+    case ConfigNode::Kind::null:
+      return "null";
     case ConfigNode::Kind::scalar:
       return in_quotes(node.text);
     case ConfigNode::Kind::list:

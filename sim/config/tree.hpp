@@ -12,21 +12,23 @@
 namespace qfs::config {
 
 struct ConfigNode {
-  enum class Kind { nothing, scalar, list, map };
+  enum class Kind { nothing, null, scalar, list, map };  // null: takes the key away
   Kind kind = Kind::nothing;
   std::string key;                   // within its map
   Where where;                       // of its key; of itself in a list
-  std::string text;                  // of a scalar
+  std::string text;                  // of a scalar, and of the map that an override made of it
   std::vector<ConfigNode> children;  // of a map, each key once, or of a list
 
   [[nodiscard]] const ConfigNode* find(std::string_view wanted) const;
   [[nodiscard]] ConfigNode* find(std::string_view wanted);
+  /// The same, without those that are null.
+  [[nodiscard]] const ConfigNode* given(std::string_view wanted) const;
 };
 
 ConfigNode map_node(std::string key, Where where);
 ConfigNode scalar_node(std::string key, Where where, std::string text);
 
-/// What a message calls the node: `'text'`, `a list`, `a map`, `nothing`.
+/// What a message calls the node: `'text'`, `a list`, `a map`, `null`, `nothing`.
 std::string described(const ConfigNode& node);
 std::string joined_path(std::string_view path, std::string_view key);
 

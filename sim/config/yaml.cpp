@@ -15,8 +15,8 @@ namespace {
 
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const std::string& source, bool has_lines)
-      : source_(source), has_lines_(has_lines) {}
+  TreeBuilder(const std::string& text, const std::string& source, bool has_lines)
+      : text_(text), source_(source), has_lines_(has_lines) {}
 
   [[nodiscard]] ConfigNode take_root() { return std::move(root_); }
 
@@ -28,7 +28,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    add(mark, anchor, ConfigNode::Kind::nothing, {});
+    add(mark, anchor, says_null(mark) ? ConfigNode::Kind::null : ConfigNode::Kind::nothing, {});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
@@ -83,6 +83,18 @@ class TreeBuilder : public YAML::EventHandler {
   [[nodiscard]] bool expects_key() const {
     return !open_.empty() && open_.back().node.kind == ConfigNode::Kind::map &&
            !open_.back().has_key;
+  }
+
+  /// The parser's events do not tell a null that was written from a value that was left out; its
+  /// place does.
+  [[nodiscard]] bool says_null(const YAML::Mark& mark) const {
+    if (mark.pos < 0 || static_cast<std::size_t>(mark.pos) >= text_.size()) {
+      return false;
+    }
+    const std::string_view rest =
+        std::string_view(text_).substr(static_cast<std::size_t>(mark.pos));
+    const std::string_view word = rest.substr(0, rest.find_first_of(" \t\r\n,]}"));
+    return word == "~" || word == "null" || word == "Null" || word == "NULL";
   }
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
@@ -174,6 +186,7 @@ class TreeBuilder : public YAML::EventHandler {
     parent.node.children.push_back(std::move(node));
   }
 
+  const std::string& text_;
   std::string source_;
   bool has_lines_;
   std::size_t documents_ = 0;
@@ -202,7 +215,7 @@ ConfigNode parse_yaml(const std::string& text, const std::string& source) {
   if (has_lines) {
     refuse_tab_indentation(text, source);
   }
-  TreeBuilder builder(source, has_lines);
+  TreeBuilder builder(text, source, has_lines);
   std::istringstream stream(text);
   try {
     YAML::Parser parser(stream);

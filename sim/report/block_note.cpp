@@ -23,12 +23,12 @@ std::string block_note_text(BlockOrder block) {
   if (note.runs_existing_checkpoint) {
     return "runs an existing checkpoint unchanged";
   }
-  const std::string trained = "needs a model trained so: ";
+  const std::string name = block == BlockOrder::early_q ? "Q-First; " : "";
+  const std::string trained = name + "needs a model trained so: ";
   if (note.control == block) {
     return trained + "the control of its family";
   }
-  return trained +
-         fmt::format("{:+.4f} bits per byte against {}", note.bits_per_byte, name_of(note.control));
+  return trained + fmt::format("{:+.4f} against {}", note.bits_per_byte, name_of(note.control));
 }
 
 }  // namespace qfs

@@ -1,7 +1,11 @@
 #include "sim/report/config_json.hpp"
 
 #include <cmath>
+#include <string>
+#include <type_traits>
+#include <vector>
 
+#include "sim/config/schema.hpp"
 #include "sim/report/block_note.hpp"
 
 namespace qfs {
@@ -9,66 +13,73 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json rate_in(double per_second, double unit) {
-  return std::isfinite(per_second) ? Json(per_second / unit) : Json(nullptr);
-}
+/// A quantity as summary.json has it: a number, and what the key ends in.
+struct InJson {
+  const char* ending;
+  double number;
+};
+InJson in_json(Seconds time) { return {"_us", to_microseconds(time)}; }
+InJson in_json(BytesPerSecond rate) { return {"_gb_per_s", rate.value() / 1e9}; }
+InJson in_json(MacsPerSecond rate) { return {"_tmac_per_s", rate.value() / 1e12}; }
+InJson in_json(ExpsPerSecond rate) { return {"_texp_per_s", rate.value() / 1e12}; }
 
-Json model_json(const ModelShape& shape) {
-  return {{"name", shape.name},
-          {"hidden", shape.hidden},
-          {"layers", shape.layers},
-          {"heads", shape.heads},
-          {"kv_heads", shape.kv_heads},
-          {"head_dim", shape.head_dim},
-          {"ffn", shape.ffn},
-          {"vocab", shape.vocab},
-          {"weight_bytes", model_weight_bytes(shape).value()}};
-}
-
-Json device_json(const DeviceConfig& device) {
-  return {{"preset", device.preset},
-          {"memory", name_of(device.memory)},
-          {"bandwidth_gb_per_s", rate_in(device.bandwidth.value(), 1e9)},
-          {"capacity_bytes", device.capacity ? Json(device.capacity->value()) : Json(nullptr)},
-          {"mac_rate_tmac_per_s", rate_in(device.mac_rate.value(), 1e12)},
-          {"exp_rate_texp_per_s", rate_in(device.exp_rate.value(), 1e12)},
-          {"launch_overhead_us", to_microseconds(device.launch_overhead)}};
-}
-
-Json link_json(const LinkConfig& link) {
-  return {{"preset", link.preset},
-          {"latency_us", to_microseconds(link.latency)},
-          {"bandwidth_gb_per_s", rate_in(link.bandwidth.value(), 1e9)},
-          {"message_overhead_us", to_microseconds(link.message_overhead)},
-          {"jitter_us", to_microseconds(link.jitter)},
-          {"jitter_seed", link.jitter_seed}};
-}
-
-Json workload_json(const Workload& workload) {
-  return {{"batch", workload.batch},
-          {"context", workload.context},
-          {"contexts", workload.contexts},
-          {"tokens", workload.tokens},
-          {"lm_head", workload.lm_head}};
-}
-
-Json inject_json(const Fault& fault) {
-  if (fault.kind == FaultKind::none) {
-    return nullptr;
+/// Visits the schema and writes every key with its value; the unit stands in the key.
+class JsonWriter {
+ public:
+  template <class T, class Form>
+  void field(const config::Key& key, const T& value, const Form&) {
+    put(key.name, value);
   }
-  return {
-      {"kind", name_of(fault.kind)}, {"layer", fault.layer.value()}, {"step", fault.step.value()}};
-}
+  template <class T>
+  void section(const config::Key& key, T& value) {
+    json_[key.name] = written(value);
+  }
+  template <class T>
+  void preset_section(const config::Key& key, T& value, PresetKind) {
+    json_[key.name] = key.refused_because == nullptr ? written(value) : Json(nullptr);
+  }
+  [[nodiscard]] const Json& json() const { return json_; }
 
-Json numerics_config_json(const Numerics& numerics) {
-  return {{"mode", name_of(numerics.mode)},
-          {"check", name_of(numerics.check)},
-          {"seed", numerics.seed},
-          {"kv_dtype", name_of(numerics.formats.kv)},
-          {"wire_dtype", name_of(numerics.formats.wire)},
-          {"residual_wire_dtype", name_of(numerics.formats.residual_wire)},
-          {"inject", inject_json(numerics.inject)}};
-}
+ private:
+  template <class T>
+  static Json written(T& value) {
+    JsonWriter inner;
+    if constexpr (requires { value.preset; }) {
+      inner.json_["preset"] = value.preset;
+    }
+    config::describe(inner, value);
+    return inner.json_;
+  }
+
+  template <class T>
+  void put(const std::string& key, const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      json_[key] = name_of(value);
+    } else {
+      json_[key] = value;
+    }
+  }
+  template <class Unit>
+  void put(const std::string& key, const Quantity<Unit, double>& value) {
+    const InJson shown = in_json(value);
+    json_[key + shown.ending] = std::isfinite(shown.number) ? Json(shown.number) : Json(nullptr);
+  }
+  template <class Tag>
+  void put(const std::string& key, const Index<Tag>& value) {
+    json_[key] = value.value();
+  }
+  void put(const std::string& key, const std::optional<Bytes>& size) {
+    json_[key + "_bytes"] = size ? Json(size->value()) : Json(nullptr);
+  }
+  void put(const std::string& key, const std::vector<BlockOrder>& blocks) {
+    json_[key] = Json::array();
+    for (const BlockOrder block : blocks) {
+      json_[key].push_back(name_of(block));
+    }
+  }
+
+  Json json_ = Json::object();
+};
 
 Json block_json(BlockOrder block) {
   const BlockNote note = block_note(block);
@@ -76,7 +87,7 @@ Json block_json(BlockOrder block) {
           {"runs_existing_checkpoint_unchanged", note.runs_existing_checkpoint},
           {"bits_per_byte_against_control", note.bits_per_byte},
           {"control", name_of(note.control)},
-          {"source", "document 001, trained so"}};
+          {"source", std::string(block_source) + ", trained so"}};
 }
 
 Json blocks_json(const RunConfig& config) {
@@ -90,17 +101,14 @@ Json blocks_json(const RunConfig& config) {
 }  // namespace
 
 nlohmann::ordered_json config_json(const RunConfig& config) {
-  const bool two_device = config.arrangement == Arrangement::two_device;
-  Json json;
-  json["model"] = model_json(config.model);
-  json["arrangement"] = name_of(config.arrangement);
-  json["current_token"] = name_of(config.current_token);
-  json["accounting"] = name_of(config.accounting);
-  json["workload"] = workload_json(config.workload);
-  json["compute_device"] = device_json(config.compute_device);
-  json["cache_device"] = two_device ? device_json(config.cache_device) : Json(nullptr);
-  json["link"] = two_device ? link_json(config.link) : Json(nullptr);
-  json["numerics"] = numerics_config_json(config.numerics);
+  RunConfig visited = config;
+  JsonWriter writer;
+  config::describe(writer, visited);
+  Json json = writer.json();
+  json["model"]["weight_bytes"] = model_weight_bytes(config.model).value();
+  if (config.numerics.inject.kind == FaultKind::none) {
+    json["numerics"]["inject"] = nullptr;
+  }
   json["blocks"] = blocks_json(config);
   return json;
 }

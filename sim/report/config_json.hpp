@@ -7,7 +7,8 @@
 
 namespace qfs {
 
-/// The essentials; the whole configuration is in config.yaml.
+/// Every key of the configuration with the unit in its name (null: unlimited, or does not apply),
+/// and what is known about the block orders that were run.
 nlohmann::ordered_json config_json(const RunConfig& config);
 
 }  // namespace qfs

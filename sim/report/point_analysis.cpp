@@ -22,6 +22,15 @@ void compare(std::optional<ClosedFormAgreement>& agreement, Femtoseconds simulat
   }
 }
 
+/// Faults strike only where numbers are computed: at the main context.
+std::string not_in_formula(const PointResult& point, const RunConfig& config) {
+  if (config.numerics.inject.kind != FaultKind::none && point.context == config.workload.context) {
+    return "the injected fault";
+  }
+  const bool has_link = config.arrangement != Arrangement::colocated;
+  return has_link && config.link.jitter.value() > 0 ? "link jitter" : "";
+}
+
 std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
                                                 const RunConfig& config) {
   const AnalyticAnswer& analytic = analysis.point->analytic;
@@ -32,8 +41,7 @@ std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
     compare(agreement, analysis.steps[step].length(), analytic.step_times[step]);
   }
   if (agreement) {
-    const bool has_link = config.arrangement != Arrangement::colocated;
-    agreement->expected = !(has_link && config.link.jitter.value() > 0);
+    agreement->not_in_formula = not_in_formula(*analysis.point, config);
   }
   return agreement;
 }
@@ -70,6 +78,20 @@ std::vector<PointAnalysis> analyse(const RunResult& result) {
     analyses.push_back(analyse_point(result.config, result.points[index], index));
   }
   return analyses;
+}
+
+BlockOrder baseline_block(const RunConfig& config) {
+  const bool compared = std::find(config.compare.begin(), config.compare.end(),
+                                  BlockOrder::standard) != config.compare.end();
+  return compared ? BlockOrder::standard : config.block;
+}
+
+const PointAnalysis* same_context(std::span<const PointAnalysis> analyses,
+                                  const PointAnalysis& point, BlockOrder block) {
+  const auto found = std::find_if(analyses.begin(), analyses.end(), [&](const auto& other) {
+    return other.point->context == point.point->context && other.point->block == block;
+  });
+  return found == analyses.end() ? nullptr : &*found;
 }
 
 double speedup(const PointAnalysis& point, const PointAnalysis& other) {

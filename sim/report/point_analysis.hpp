@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "sim/report/derived.hpp"
@@ -19,7 +21,9 @@ inline constexpr double agreement_tolerance = 1e-6;
 struct ClosedFormAgreement {
   double deviation =
       0;  // (simulated - closed form) / closed form, the largest of stack time and step times
-  bool expected = true;  // false where they need not agree: the link jitters
+  std::string not_in_formula;  // what makes them differ rightly, e.g. "link jitter"; else empty
+
+  [[nodiscard]] bool expected() const { return not_in_formula.empty(); }
   [[nodiscard]] bool agrees() const {
     return deviation <= agreement_tolerance && deviation >= -agreement_tolerance;
   }
@@ -48,6 +52,12 @@ struct PointAnalysis {
 /// One per point, in the order of the result. The result must outlive what is returned. Throws
 /// std::logic_error on a point in which no step was executed.
 std::vector<PointAnalysis> analyse(const RunResult& result);
+
+/// What speeds are held against: standard if it was run, else the main block order.
+BlockOrder baseline_block(const RunConfig& config);
+/// The point of a block order at the same context; null if there is none.
+const PointAnalysis* same_context(std::span<const PointAnalysis> analyses,
+                                  const PointAnalysis& point, BlockOrder block);
 
 /// How many times as long the first step of `other` takes: above 1, `point` is the faster.
 double speedup(const PointAnalysis& point, const PointAnalysis& other);

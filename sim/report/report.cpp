@@ -1,8 +1,9 @@
 #include "sim/report/report.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 #include "sim/report/csv.hpp"
+#include "sim/report/numeric_verdict.hpp"
 #include "sim/report/numerics_json.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/table.hpp"
@@ -27,9 +28,12 @@ Report make_report(const RunResult& result, const std::string& resolved_config_y
                   {"numerics.json", text_of(numerics_json(result))},
                   {"timeline.json", timeline_json(result)},
                   {"config.yaml", resolved_config_yaml}};
-  report.numerics_passed = std::all_of(
-      result.points.begin(), result.points.end(),
-      [](const PointResult& point) { return !point.numerics || point.numerics->passed(); });
+  const NumericVerdict verdict = numeric_verdict(result);
+  report.numerics_passed = verdict.passed();
+  if (!verdict.passed()) {
+    report.numeric_failure =
+        fmt::format("{}, request {}", verdict.failure, verdict.failed_request.value());
+  }
   return report;
 }
 

@@ -13,6 +13,7 @@ struct Report {
   std::string table;                                       // for the terminal
   std::vector<std::pair<std::string, std::string>> files;  // name and content, for write_results
   bool numerics_passed = true;                             // true if nothing was checked
+  std::string numeric_failure;  // the first, in one line: block, operation, layer, step, request
 };
 
 /// The same input gives the same bytes: no host times, dates or paths.

@@ -92,13 +92,14 @@ Json closed_form_json(const PointAnalysis& analysis) {
   for (const Seconds time : analytic.step_times) {
     step_times.push_back(to_microseconds(time));
   }
+  const bool expected = analysis.closed_form->expected();
   return {{"stack_time_us", to_microseconds(analytic.stack_time)},
           {"step_time_us", step_times.empty() ? Json(nullptr) : step_times.front()},
           {"step_times_us", step_times},
           {"relative_deviation", analysis.closed_form->deviation},
           {"tolerance", agreement_tolerance},
-          {"expected_to_agree", analysis.closed_form->expected},
-          {"agrees", analysis.closed_form->agrees()}};
+          {"expected_to_agree", expected},
+          {"agrees", expected ? Json(analysis.closed_form->agrees()) : Json(nullptr)}};
 }
 
 Json roofline_json(const PointAnalysis& analysis) {
@@ -202,6 +203,7 @@ nlohmann::ordered_json summary_json(const RunResult& result,
                                     std::span<const PointAnalysis> analyses) {
   Json json;
   json["tool"] = "qfsim";
+  json["format"] = summary_format;
   json["name"] = result.config.name;
   json["config"] = config_json(result.config);
   json["results"] = Json::array();

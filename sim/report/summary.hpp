@@ -9,6 +9,9 @@
 
 namespace qfs {
 
+/// Goes up when a field changes its name or its meaning.
+inline constexpr int summary_format = 1;
+
 /// Units stand in the names. null: does not apply, unlimited, or not a finite number.
 nlohmann::ordered_json summary_json(const RunResult& result,
                                     std::span<const PointAnalysis> analyses);

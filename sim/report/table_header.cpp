@@ -11,31 +11,31 @@ std::string line(const char* label, const std::string& text) {
 }
 
 std::string model_line(const ModelShape& shape) {
-  const std::string text = fmt::format(
-      "{}: {} layers, hidden {}, {} heads, {} KV heads, head {}, ffn {}", shape.name, shape.layers,
-      shape.hidden, shape.heads, shape.kv_heads, shape.head_dim, shape.ffn);
+  const std::string text =
+      fmt::format("{}: {}, hidden {}, {}, {}, head {}, ffn {}", shape.name,
+                  counted(shape.layers, "layer"), shape.hidden, counted(shape.heads, "head"),
+                  counted(shape.kv_heads, "KV head"), shape.head_dim, shape.ffn);
   return line("model", text);
 }
 
 std::string workload_line(const RunConfig& config) {
   const Workload& workload = config.workload;
-  return line("workload",
-              fmt::format("batch {}, {} token{} each, {} LM head", workload.batch, workload.tokens,
-                          workload.tokens == 1 ? "" : "s", workload.lm_head ? "with" : "without"));
+  return line("workload", fmt::format("batch {}, {} each, {} LM head", workload.batch,
+                                      counted(workload.tokens, "token"),
+                                      workload.lm_head ? "with" : "without"));
 }
 
+// Of a preset only the numbers are printed: a key beside it may have replaced any of them.
 std::string device_line(const char* label, const DeviceConfig& device) {
-  std::string text =
-      fmt::format("{}: {}", device.preset, rate_text(device.bandwidth.value(), "B/s"));
+  std::string text = "memory " + rate_text(device.bandwidth.value(), "B/s");
   text += ", arithmetic " + rate_text(device.mac_rate.value(), "MAC/s");
   text += fmt::format(", launch {:.6g} us", to_microseconds(device.launch_overhead));
   return line(label, text);
 }
 
 std::string link_line(const LinkConfig& link) {
-  std::string text =
-      fmt::format("{}: {:.6g} us one way, {} each way", link.preset, to_microseconds(link.latency),
-                  rate_text(link.bandwidth.value(), "B/s"));
+  std::string text = fmt::format("{:.6g} us one way, {} each way", to_microseconds(link.latency),
+                                 rate_text(link.bandwidth.value(), "B/s"));
   if (link.message_overhead.value() > 0) {
     text += fmt::format(", {:.6g} us a message", to_microseconds(link.message_overhead));
   }

@@ -10,10 +10,6 @@ namespace {
 std::string time_text(Femtoseconds time) { return microseconds_text(to_microseconds(time)); }
 std::string time_text(Seconds time) { return microseconds_text(to_microseconds(time)); }
 
-std::string block_of(const PointAnalysis& point) {
-  return std::string(name_of(point.point->block));
-}
-
 void add_ledger(TextTable& table, const PointAnalysis& point) {
   const StepLedger& ledger = point.ledgers.front();
   const Femtoseconds parts[] = {ledger.merge_and_output, ledger.compute, ledger.sweep_exposed,
@@ -59,6 +55,10 @@ void add_speed(TextTable& table, const PointAnalysis& point) {
 }
 
 }  // namespace
+
+std::string block_of(const PointAnalysis& point) {
+  return std::string(name_of(point.point->block));
+}
 
 std::vector<const PointAnalysis*> main_points(const RunResult& result,
                                               std::span<const PointAnalysis> analyses) {

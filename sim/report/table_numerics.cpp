@@ -95,12 +95,13 @@ std::string end_to_end_table(std::span<const PointResult* const> points) {
 std::string failure_text(const PointResult& point) {
   const NumericReport& report = *point.numerics;
   if (report.failures.empty()) {
-    return fmt::format("  {}: end to end beyond its tolerance\n", name_of(point.block));
+    return fmt::format("  {}: {} beyond its tolerance\n", name_of(point.block),
+                       report.end_to_end_passed() ? "the whole decode" : "end to end");
   }
   const OperationError& first = report.failures.front();
-  return fmt::format("  {}: first failure {} at {}, error {:.1e} ({} operations failed)\n",
+  return fmt::format("  {}: first failure {} at {}, error {:.1e} ({} failed)\n",
                      name_of(point.block), name_of(first.kind), place_text(first),
-                     first.relative_error, report.failures.size());
+                     first.relative_error, counted(report.failures.size(), "operation"));
 }
 
 std::string failures_text(std::span<const PointResult* const> points) {

@@ -10,16 +10,24 @@
 
 namespace qfs {
 
+/// The crossover from which on the merge waits for the sweep.
+inline constexpr const char* latency_crossover = "latency";
+
 /// What was run: model, arrangement, devices, link, accounting.
 std::string header_part(const RunConfig& config);
 
-/// What it comes to at the main context, in sentences: which block order is faster, what hides,
-/// where that stops.
+/// What it comes to at the main context, in sentences: whether the numbers hold, which block order
+/// is faster, what hides, where that stops.
 std::string answer_part(const RunResult& result, std::span<const PointAnalysis> analyses);
+
+/// One row per point: step, speed against the baseline, sweep, closed form, roofline.
+std::string points_part(const RunResult& result, std::span<const PointAnalysis> analyses);
 
 /// What the numeric checks found, or that there were none.
 std::string numerics_part(const RunResult& result);
 
+/// The name of the point's block order.
+std::string block_of(const PointAnalysis& point);
 /// The points that stand at the main context, in order.
 std::vector<const PointAnalysis*> main_points(const RunResult& result,
                                               std::span<const PointAnalysis> analyses);

@@ -79,6 +79,28 @@ std::string rate_text(double per_second, const char* unit) {
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+std::string counted(std::size_t number, const std::string& thing) {
+  return grouped(static_cast<std::int64_t>(number)) + " " + thing + (number == 1 ? "" : "s");
+}
+
+std::string paragraph(const std::string& sentence) {
+  constexpr std::size_t width = 100;
+  std::string text;
+  std::string line = " ";
+  std::size_t begin = 0;
+  while (begin < sentence.size()) {
+    const std::size_t end = std::min(sentence.find(' ', begin), sentence.size());
+    const std::string word = sentence.substr(begin, end - begin);
+    if (line.size() + 1 + word.size() > width) {
+      text += line + "\n";
+      line = "   ";
+    }
+    line += " " + word;
+    begin = end + 1;
+  }
+  return text + line + "\n";
+}
+
 std::string deviation_text(double deviation) {
   constexpr double resolved = 1e-14;
   constexpr double small = 1e-4;

@@ -24,6 +24,10 @@ std::string context_text(std::size_t positions);
 std::string rate_text(double per_second, const char* unit);
 /// 0.1234 -> "12.3 %"
 std::string percent_text(double share);
+/// A number of things in words: "1 layer", "2,000 layers".
+std::string counted(std::size_t number, const std::string& thing);
+/// A sentence as lines of at most 100 columns, indented by two spaces, further lines by four.
+std::string paragraph(const std::string& sentence);
 /// A relative deviation: "0" below what doubles resolve, "+1.2e-07", "+3.10 %", or "+4.0e+07".
 std::string deviation_text(double deviation);
 

@@ -13,8 +13,8 @@ class TextTable {
   /// One letter per column: l flush left, r flush right.
   TextTable(std::string alignment, std::vector<std::string> head);
 
-  /// As many cells as the head has.
-  void add(std::vector<std::string> cells);
+  /// As many cells as the head has; a mark stands before the first.
+  void add(std::vector<std::string> cells, char mark = ' ');
   /// An empty line.
   void gap();
   /// Every line indented by two spaces, without trailing spaces, ended by a line feed.
@@ -25,6 +25,7 @@ class TextTable {
 
   std::string alignment_;
   std::vector<std::vector<std::string>> lines_;  // the head first; an empty one is a gap
+  std::vector<char> marks_;                      // by line
 };
 
 }  // namespace qfs

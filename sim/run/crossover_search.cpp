@@ -14,7 +14,10 @@
 namespace qfs {
 namespace {
 
-constexpr std::size_t search_limit = std::size_t{1} << 30U;  // positions per request
+// The search ends at this many positions per request, or earlier where a step takes so long that
+// the femtosecond clock comes near its end.
+constexpr std::size_t search_limit = std::size_t{1} << 40U;
+constexpr Seconds longest_step{2000};
 
 /// A quantity of one simulated step that grows with the context; the crossover is where it passes
 /// zero.
@@ -29,14 +32,17 @@ const Row& row_of(const ExecutionTable& table, OpKind kind) {
   return *found;
 }
 
-/// The first step alone, without vocabulary product or numbers.
-ExecutionTable simulate_step(const RunConfig& config, BlockOrder block, std::size_t context) {
+/// The excess in the first step alone, without vocabulary product, numbers or chance.
+double simulated_excess(const RunConfig& config, BlockOrder block, std::size_t context,
+                        const Excess& excess) {
   RunConfig one = config;
   one.workload.tokens = 1;
   one.workload.lm_head = false;
   one.numerics.inject = {};
+  one.link.jitter = Seconds(0);
   const SystemConfig system = system_config(one, block, context);
-  return run_isolated({[&] { return simulate(system); }}, 1).front().table;
+  const std::function<double()> task = [&] { return excess(simulate(system).table).value(); };
+  return run_isolated<double>({task}, 1).front();
 }
 
 /// Smallest context with a positive excess, and that excess and the one before it.
@@ -52,11 +58,12 @@ class Search {
       : config_(config), block_(block), excess_(std::move(excess)) {}
 
   Crossover run(std::string name) const {
-    Crossover crossover{std::move(name), block_, CrossoverState::found, 0, std::nullopt};
+    Crossover crossover{std::move(name), block_, CrossoverState::found, 0, std::nullopt, 0};
     if (excess_at(0) > 0) {
       crossover.state = CrossoverState::exposed_at_0;
-    } else if (const std::size_t high = first_power_above(); high > search_limit) {
+    } else if (const std::size_t high = first_power_above(); !within_reach(high)) {
       crossover.state = CrossoverState::never;
+      crossover.searched = static_cast<double>(high / 2);
     } else {
       crossover.simulated = interpolate(narrow(high));
     }
@@ -65,15 +72,20 @@ class Search {
 
  private:
   [[nodiscard]] double excess_at(std::size_t context) const {
-    return excess_(simulate_step(config_, block_, context)).value();
+    return simulated_excess(config_, block_, context, excess_);
   }
 
   [[nodiscard]] std::size_t first_power_above() const {
     std::size_t context = 1;
-    while (context <= search_limit && excess_at(context) <= 0) {
+    while (within_reach(context) && excess_at(context) <= 0) {
       context *= 2;
     }
     return context;
+  }
+
+  [[nodiscard]] bool within_reach(std::size_t context) const {
+    return context <= search_limit &&
+           analytic_answer(config_, block_, context).stack_time < longest_step;
   }
 
   /// `high` has a positive excess, half of it has not.

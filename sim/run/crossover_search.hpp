@@ -20,9 +20,9 @@ std::vector<Crossover> find_crossovers(const RunConfig& config);
 
 /// How much longer the sweep of a layer runs than its feed-forward, first layer, first step.
 Seconds sweep_beyond_ffn(const ExecutionTable& table);
-/// How long the merge of a layer waits for the sweep's result after all else that it needs is there
-/// and the device that merges is free; negative: how much earlier the result is there. Largest over
-/// the layers of the first step.
+/// How long the merge of a layer waits for the sweep's result after all else that it needs is
+/// there; negative: how much earlier the result is there. Largest over the layers of the first
+/// step.
 Seconds merge_wait(const ExecutionTable& table);
 
 }  // namespace qfs

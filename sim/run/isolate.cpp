@@ -2,30 +2,26 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <boost/archive/binary_iarchive.hpp>
-#include <boost/archive/binary_oarchive.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
-#include "sim/run/serialize.hpp"
 
 namespace qfs {
 namespace {
 
 constexpr int poll_milliseconds = 200;
-constexpr auto archive_flags = boost::archive::no_header;
 
 /// First byte of what a child writes.
 enum class Outcome : char { result = 'r', config_error = 'c', run_error = 'e' };
@@ -41,17 +37,15 @@ void write_all(int to, const std::string& bytes) {
   }
 }
 
+using Task = std::function<std::string()>;
+
 /// Runs a task and puts what came of it into bytes.
-std::string outcome_of(const SimulationTask& task) {
+std::string outcome_of(const Task& task) {
   const auto tagged = [](Outcome outcome, const std::string& text) {
     return static_cast<char>(outcome) + text;
   };
   try {
-    const SimulationResult result = task();
-    std::ostringstream bytes;
-    boost::archive::binary_oarchive archive(bytes, archive_flags);
-    archive << result;
-    return tagged(Outcome::result, bytes.str());
+    return tagged(Outcome::result, task());
   } catch (const ConfigError& error) {
     return tagged(Outcome::config_error, error.what());
   } catch (const std::exception& error) {
@@ -59,8 +53,9 @@ std::string outcome_of(const SimulationTask& task) {
   }
 }
 
-SimulationResult unpack(const std::string& bytes) {
-  const std::string content = bytes.substr(1);
+/// What a task returned; throws what it threw.
+std::string unpack(const std::string& bytes) {
+  std::string content = bytes.substr(1);
   switch (static_cast<Outcome>(bytes.front())) {
     case Outcome::config_error:
       throw ConfigError(content);
@@ -69,11 +64,7 @@ SimulationResult unpack(const std::string& bytes) {
     case Outcome::result:
       break;
   }
-  std::istringstream stream(content);
-  boost::archive::binary_iarchive archive(stream, archive_flags);
-  SimulationResult result;
-  archive >> result;
-  return result;
+  return content;
 }
 
 struct Child {
@@ -99,7 +90,7 @@ class Children {
 
   [[nodiscard]] std::size_t count() const { return running_.size(); }
 
-  void start(std::size_t index, const SimulationTask& task) {
+  void start(std::size_t index, const Task& task) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) {
       throw RunError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
@@ -112,6 +103,7 @@ class Children {
       throw RunError(fmt::format("cannot start a process: {}", std::strerror(errno)));
     }
     if (process == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // a child must not outlive who waits for it
       close(ends[0]);
       write_all(ends[1], outcome_of(task));
       _exit(0);  // not exit(): what the parent has buffered and registered is the parent's
@@ -121,7 +113,7 @@ class Children {
   }
 
   /// Waits a while for outcomes; hands every complete one to `done`.
-  void wait_some(const std::function<void(std::size_t, const SimulationResult&)>& done) {
+  void wait_some(const std::function<void(std::size_t, std::string)>& done) {
     std::vector<pollfd> pipes;
     for (const Child& child : running_) {
       pipes.push_back({child.from, POLLIN, 0});
@@ -147,13 +139,14 @@ class Children {
     return count > 0 || (count < 0 && errno == EINTR);
   }
 
-  static SimulationResult finish(const Child& child) {
+  static std::string finish(const Child& child) {
     close(child.from);
     int status = 0;
     waitpid(child.process, &status, 0);
     if (WIFSIGNALED(status)) {
-      throw RunError(fmt::format("a simulation was ended by signal {} ({}); out of memory?",
-                                 WTERMSIG(status), strsignal(WTERMSIG(status))));
+      const int signal = WTERMSIG(status);
+      throw RunError(fmt::format("a simulation was ended by signal {} ({}){}", signal,
+                                 strsignal(signal), signal == SIGKILL ? "; out of memory?" : ""));
     }
     if (child.bytes.empty()) {
       throw RunError(fmt::format("a simulation ended with status {} and without a result",
@@ -167,9 +160,9 @@ class Children {
 
 }  // namespace
 
-std::vector<SimulationResult> run_isolated(const std::vector<SimulationTask>& tasks,
-                                           std::size_t jobs, const std::function<void()>& poll) {
-  std::vector<SimulationResult> results(tasks.size());
+std::vector<std::string> run_in_children(const std::vector<Task>& tasks, std::size_t jobs,
+                                         const std::function<void()>& poll) {
+  std::vector<std::string> results(tasks.size());
   Children children;
   std::size_t started = 0;
   std::size_t finished = 0;
@@ -178,8 +171,8 @@ std::vector<SimulationResult> run_isolated(const std::vector<SimulationTask>& ta
       children.start(started, tasks[started]);
       ++started;
     }
-    children.wait_some([&](std::size_t task, const SimulationResult& result) {
-      results[task] = result;
+    children.wait_some([&](std::size_t task, std::string result) {
+      results[task] = std::move(result);
       ++finished;
     });
     if (poll) {

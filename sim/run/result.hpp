@@ -50,6 +50,7 @@ struct Crossover {
   CrossoverState state = CrossoverState::found;
   double simulated = 0;               // fractional, from the simulated times on both sides
   std::optional<double> closed_form;  // none where its conditions do not hold
+  double searched = 0;                // never: not up to this context
 };
 
 struct RunResult {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "sim/run/isolate.hpp"
 #include "sim/run/points.hpp"
 #include "sim/run/progress.hpp"
+#include "sim/run/serialize.hpp"
 
 namespace qfs {
 namespace {
@@ -89,16 +91,16 @@ class Runner {
  private:
   /// All points from `first` on.
   void time_points(std::size_t first) {
-    std::vector<SimulationTask> tasks;
+    std::vector<std::function<SimulationResult()>> tasks;
     for (std::size_t i = first; i < result_.points.size(); ++i) {
       const PointResult& point = result_.points[i];
       SystemConfig system = system_config(config_, point.block, point.context);
       system.fault = {};
       tasks.emplace_back([system] { return simulate(system); });
     }
-    const std::vector<SimulationResult> done = run_isolated(tasks, default_jobs());
+    std::vector<SimulationResult> done = run_isolated(tasks, default_jobs());
     for (std::size_t i = 0; i < done.size(); ++i) {
-      result_.points[first + i].table = done[i].table;
+      result_.points[first + i].table = std::move(done[i].table);
     }
   }
 
@@ -110,7 +112,7 @@ class Runner {
                         numeric_work(blocks));
     const Progress progress{.launched = [&] { stage.counter().advance(); },
                             .checked = [&] { stage.counter().advance(); }};
-    std::vector<SimulationTask> tasks;
+    std::vector<std::function<SimulationResult()>> tasks;
     for (const BlockOrder block : blocks) {
       const SystemConfig system = system_config(config_, block, config_.workload.context);
       tasks.emplace_back([this, system, &inputs, &progress] {

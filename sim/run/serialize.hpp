@@ -78,6 +78,7 @@ void serialize(Archive& archive, qfs::Sensitivity& sensitivity, unsigned /*versi
 template <class Archive>
 void serialize(Archive& archive, qfs::NumericReport& report, unsigned /*version*/) {
   archive& report.kinds& report.failures& report.end_to_end& report.end_to_end_tolerance;
+  archive& report.graph_error& report.graph_tolerance;
   archive& report.sensitivity;
 }
 

@@ -2,8 +2,10 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <functional>
 
 #include "sim/run/isolate.hpp"
+#include "system/simulation.hpp"
 #include "tests/support/shapes.hpp"
 
 namespace qfs {
@@ -20,21 +22,13 @@ void timed_step(benchmark::State& state) {
                   {static_cast<std::size_t>(state.range(0))},
                   1};
   for (auto _ : state) {
-    using Clock = std::chrono::steady_clock;
-    const std::vector<SimulationResult> results = run_isolated(
-        {[&config] {
-          const Clock::time_point begin = Clock::now();
-          SimulationResult result = simulate(config);
-          // The host time travels in a row of its own.
-          Row row;
-          row.end = Femtoseconds(
-              std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
-          result.table.add(row);
-          return result;
-        }},
-        1);
-    state.SetIterationTime(static_cast<double>(results.front().table.rows.back().end.value()) *
-                           1e-9);
+    const std::function<double()> step = [&config] {
+      using Clock = std::chrono::steady_clock;
+      const Clock::time_point begin = Clock::now();
+      benchmark::DoNotOptimize(simulate(config));
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    state.SetIterationTime(run_isolated<double>({step}, 1).front());
   }
 }
 BENCHMARK(timed_step)

@@ -4,6 +4,7 @@
 
 #include "sim/run/crossover_search.hpp"
 #include "sim/run/isolate.hpp"
+#include "sim/run/serialize.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shapes.hpp"
 #include "tests/support/simulated.hpp"
@@ -33,7 +34,7 @@ AnalyticParameters parameters_of(const Cell& cell) {
 }
 
 void check_cells(const std::vector<Cell>& cells) {
-  std::vector<SimulationTask> tasks;
+  std::vector<std::function<SimulationResult()>> tasks;
   for (const Cell& cell : cells) {
     const SystemConfig config = test::system_config(parameters_of(cell), cell.arrangement);
     tasks.push_back([config] { return simulate(config); });

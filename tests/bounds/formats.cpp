@@ -2,12 +2,14 @@
 // the reference decoder on the same cache before any rounding.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "decode/reference_decoder.hpp"
 #include "hardware/simulated_time.hpp"
 #include "sim/run/isolate.hpp"
 #include "system/placement.hpp"
+#include "system/simulation.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shapes.hpp"
 
@@ -65,22 +67,14 @@ double attention_error(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("a layer of early_q with bf16 cache and wire stays within its bound") {
-  std::vector<SimulationTask> tasks;
+  std::vector<std::function<double()>> tasks;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    tasks.push_back([seed] {
+    tasks.emplace_back([seed] {
       set_femtosecond_resolution();
-      // The figure travels where a row's time would: in parts per million.
-      SimulationResult result;
-      Row row;
-      row.end = Femtoseconds(std::llround(attention_error(seed) * 1e6));
-      result.table.add(row);
-      return result;
+      return attention_error(seed);
     });
   }
-  std::vector<double> errors;
-  for (const SimulationResult& result : run_isolated(tasks, default_jobs())) {
-    errors.push_back(static_cast<double>(result.table.rows.at(0).end.value()) * 1e-6);
-  }
+  const std::vector<double> errors = run_isolated(tasks, default_jobs());
   REQUIRE(errors.size() == seeds);
   for (const double error : errors) {
     CHECK(error <= one_layer_bound);

@@ -11,6 +11,7 @@
 #include "sim/report/ledger.hpp"
 #include "sim/report/steps.hpp"
 #include "sim/run/isolate.hpp"
+#include "sim/run/serialize.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/simulated.hpp"
 
@@ -28,7 +29,7 @@ struct Case {
 /// Three in four on two devices, the rest on one.
 std::vector<Case> simulated_cases() {
   std::vector<Case> made;
-  std::vector<SimulationTask> tasks;
+  std::vector<std::function<SimulationResult()>> tasks;
   for (std::uint64_t number = 0; number < cases; ++number) {
     const Arrangement arrangement =
         number % 4 == 3 ? Arrangement::colocated : Arrangement::two_device;

@@ -1,4 +1,5 @@
 // The reference decoder and the check themselves: right by an independent route, and able to fail.
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -116,6 +117,64 @@ TEST_CASE("the reference decoder of one layer, by hand") {
   CHECK(out[1] == Approx(y1 + at(w.down, 1, 0) * hidden).epsilon(1e-14));
 }
 
+TEST_CASE("attention over one cached position and the current token, by hand") {
+  // One head of two values at position 1, so the rotary angle is 1 radian; query and key norm on;
+  // standard block.
+  InputsConfig config;
+  config.formats = exact;
+  config.contexts = {1};
+  config.lm_head = false;
+  config.shape.hidden = 2;
+  config.shape.layers = 1;
+  config.shape.heads = 1;
+  config.shape.kv_heads = 1;
+  config.shape.head_dim = 2;
+  config.shape.ffn = 1;
+  config.shape.vocab = 1;
+  config.shape.qk_norm = true;
+  config.shape.norm_epsilon = 0;
+  const Inputs inputs(config);
+  const LayerWeights& w = inputs.weights().layers[0];
+  using Pair = std::array<double, 2>;
+  const auto normed = [](Pair x, const std::vector<Bf16>& gain) {
+    const double rms = std::sqrt((x[0] * x[0] + x[1] * x[1]) / 2);
+    return Pair{x[0] / rms * to_float(gain[0]), x[1] / rms * to_float(gain[1])};
+  };
+  const auto times = [](const WeightMatrix& m, Pair x) {
+    const auto at = [&](std::size_t i) { return static_cast<double>(to_float(m.values[i])); };
+    return Pair{at(0) * x[0] + at(1) * x[1], at(2) * x[0] + at(3) * x[1]};
+  };
+  const auto turned = [](Pair x) {
+    return Pair{x[0] * std::cos(1.0) - x[1] * std::sin(1.0),
+                x[1] * std::cos(1.0) + x[0] * std::sin(1.0)};
+  };
+  const auto score = [](Pair q, Pair k) { return (q[0] * k[0] + q[1] * k[1]) / std::sqrt(2.0); };
+
+  const Pair x{3, 4};
+  const Pair n = normed(x, w.attention_norm);
+  const Pair q = turned(normed(times(w.q, n), w.q_norm));
+  const Pair k = turned(normed(times(w.k, n), w.k_norm));
+  const Pair v = times(w.v, n);
+  std::vector<float> cached_k(2);
+  std::vector<float> cached_v(2);
+  inputs.cache(RequestId(0), LayerId(0)).read(0, cached_k, cached_v);
+  const double old_share = 1 / (1 + std::exp(score(q, k) - score(q, {cached_k[0], cached_k[1]})));
+  const Pair o{old_share * cached_v[0] + (1 - old_share) * v[0],
+               old_share * cached_v[1] + (1 - old_share) * v[1]};
+  const Pair a = times(w.o, o);
+  const Pair y{x[0] + a[0], x[1] + a[1]};
+  const Pair m = normed(y, w.ffn_norm);
+  const auto row = [&](const WeightMatrix& matrix) {
+    return to_float(matrix.values[0]) * m[0] + to_float(matrix.values[1]) * m[1];
+  };
+  const double hidden = row(w.gate) / (1 + std::exp(-row(w.gate))) * row(w.up);
+
+  ReferenceDecoder decoder(inputs, BlockOrder::standard, RequestId(0));
+  const std::vector<double> out = decoder.step({x[0], x[1]});
+  CHECK(out[0] == Approx(y[0] + to_float(w.down.values[0]) * hidden).epsilon(1e-13));
+  CHECK(out[1] == Approx(y[1] + to_float(w.down.values[1]) * hidden).epsilon(1e-13));
+}
+
 TEST_CASE("the check notices any single output that is off by one part in a thousand") {
   const Inputs inputs(config_with({}));
   const Graph graph =
@@ -141,6 +200,37 @@ TEST_CASE("the check notices any single output that is off by one part in a thou
     ++altered;
   }
   CHECK(altered > 30);
+}
+
+TEST_CASE("a wrong graph is caught in any format, though every operation follows it") {
+  const Inputs inputs(config_with({}));
+  const Graph right =
+      make_graph(inputs.shape(), {BlockOrder::early_q, CurrentToken::merge, true, {37, 0}, 3});
+  const auto graph_error_of = [&](const Graph& graph) {
+    const NumericReport report =
+        check_numerics(graph, inputs, execute(graph, inputs), BlockOrder::early_q, nowhere);
+    CHECK(report.failures.empty());
+    CHECK(report.passed() == report.graph_passed());
+    return report.graph_error;
+  };
+  CHECK(graph_error_of(right) < 1e-13);
+
+  Graph early_k = right;  // the key too reads what the query reads
+  Graph stale = right;    // no sweep sees a token of this run
+  for (std::size_t i = 0; i < right.operations.size(); ++i) {
+    const Operation& operation = right.operations[i];
+    if (operation.kind == OpKind::kv) {
+      early_k.operations[i].inputs[0] =
+          right.operations[i - 1].inputs[0];  // the query stands before
+    }
+    if (operation.kind == OpKind::sweep) {
+      stale.operations[i].positions -= operation.step.value();
+    }
+  }
+  REQUIRE(right.operations[3].kind == OpKind::kv);
+  REQUIRE(right.operations[2].kind == OpKind::q);
+  CHECK(graph_error_of(early_k) > 1e-4);
+  CHECK(graph_error_of(stale) > 1e-4);
 }
 
 TEST_CASE("not-a-number fails the check") {

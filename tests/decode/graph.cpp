@@ -125,24 +125,4 @@ TEST_CASE("graphs of several requests do not touch") {
   }
 }
 
-TEST_CASE("consumers are the inputs, inverted") {
-  const Graph graph = graph_of(BlockOrder::standard, CurrentToken::merge, 2);
-  const auto consumers = consumers_of(graph);
-  std::size_t edges = 0;
-  for (const Operation& op : graph.operations) {
-    edges += op.inputs.size();
-    for (const Edge& edge : op.inputs) {
-      const auto& of = consumers[edge.from.value()];
-      CHECK(std::count_if(of.begin(), of.end(), [&](const Consumer& c) {
-              return c.operation == op.id && c.value == edge.value;
-            }) == 1);
-    }
-  }
-  std::size_t consumed = 0;
-  for (const auto& of : consumers) {
-    consumed += of.size();
-  }
-  CHECK(consumed == edges);
-}
-
 }  // namespace qfs

@@ -92,7 +92,8 @@ TEST_CASE("what has been ready longer goes before program order") {
   CHECK(bench.order() == "q0 ffn1 kv0");
 }
 
-TEST_CASE("one launch at a time, and each costs launches, then the longest of memory and arithmetic") {
+TEST_CASE(
+    "one launch at a time, and each costs launches, then the longest of memory and arithmetic") {
   Bench bench;
   const ModelShape shape = test::tiny_shape();
   bench.config.launch_overhead = to_seconds(Femtoseconds(10));

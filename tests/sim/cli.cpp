@@ -180,8 +180,32 @@ TEST_CASE("a failed numeric check ends with status 3 and names the layer and the
     CHECK(outcome.status == 3);
     CHECK(outcome.text.find("FAIL") != std::string::npos);
     CHECK(outcome.text.find("first failure " + c.operation + " at layer 1") != std::string::npos);
+    CHECK(outcome.text.find("NUMBERS FAILED") != std::string::npos);
     CHECK(fs::exists(scratch / c.fault / "numerics.json"));
   }
+}
+
+TEST_CASE("a failed numeric check is one line on stderr") {
+  const Scratch scratch;
+  const fs::path file = write_run(scratch);
+  const Outcome outcome = qfsim(
+      run_arguments(file, scratch / "out",
+                    "--set numerics.inject.fault=skip_position --set numerics.inject.layer=1"),
+      "2>&1 >/dev/null");
+  CHECK(outcome.status == 3);
+  const std::string line =
+      "error: the numeric check failed: early_q: sweep at layer 1, step 0, request 0\n";
+  CHECK(outcome.text.ends_with(line));  // after the stages of the run
+  CHECK(outcome.text.find("error: ") == outcome.text.size() - line.size());
+}
+
+TEST_CASE("a run says whether it replaced earlier results") {
+  const Scratch scratch;
+  const std::string arguments = run_arguments(write_run(scratch), scratch / "out",
+                                              "--set numerics.mode=off --set workload.contexts=[]");
+  CHECK(qfsim(arguments).text.find("(replaced)") == std::string::npos);
+  CHECK(qfsim(arguments).text.find("results in " + (scratch / "out").string() + " (replaced)\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a configuration error ends with status 2, one line, and writes nothing") {

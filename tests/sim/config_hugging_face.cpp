@@ -104,9 +104,10 @@ TEST_CASE("what cannot be modelled or read is refused with its line") {
       {"\"rope_scaling\": null", "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}",
        "m/config.json:14: rope_scaling: rope_type \"llama3\"; scaling of the rotary embedding is "
        "not modelled",
-       "times are not affected)"},
+       "; legal: null or default; set numerics.mode: off (times are not affected) or remove "
+       "rope_scaling"},
       {"\"rope_scaling\": null", "\"rope_scaling\": {\"factor\": 8}",
-       "m/config.json:14: rope_scaling: a factor; ", "; legal: null or default"},
+       "m/config.json:14: rope_scaling: a factor; ", "or remove rope_scaling"},
       {"\"hidden_size\": 1024,", "", "m/config.json:1: hidden_size: missing",
        "; legal: a whole number of at least 1"},
       {"1024", "\"1024\"", "m/config.json:6: hidden_size: \"1024\"",
@@ -121,8 +122,10 @@ TEST_CASE("what cannot be modelled or read is refused with its line") {
        "m/config.json:11: num_hidden_layers: 0", "at least 1"},
       {"1000000", "\"big\"", "m/config.json:15: rope_theta: \"big\"", "; legal: a number above 0"},
       {"true", "1", "m/config.json:17: tie_word_embeddings: 1", "; legal: true, false"},
-      {"\"num_key_value_heads\": 8", "\"num_key_value_heads\": 3",
-       "run.yaml:2: model: heads (16) is not divisible by kv_heads (3)", "(3)"},
+      {"\"num_key_value_heads\": 8", "\"num_key_value_heads\": 3", "run.yaml:2: model.heads: 16",
+       "; legal: a multiple of model.kv_heads (3)"},
+      {"\"model_type\": \"qwen3\",", "",
+       "m/config.json:1: model_type: missing; legal: ", "llama, mistral, qwen3"},
       {"\"vocab_size\": 151936", "\"vocab_size\": ", "m/config.json:21: is not JSON",
        "; legal: a Hugging Face config.json"},
   };
@@ -135,6 +138,38 @@ TEST_CASE("what cannot be modelled or read is refused with its line") {
     CHECK(message.starts_with(refused.begins));
     CHECK(message.ends_with(refused.ends));
   }
+}
+
+TEST_CASE("scaling of the rotary embedding does not stop a run for the time alone") {
+  const ConfigFolder folder;
+  const auto file = folder.write("run.yaml", run_text(2, "model: m/config.json"));
+  folder.write("m/config.json",
+               replaced(qwen3, "\"rope_scaling\": null",
+                        "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}"));
+  CHECK(folder.complaint(file) != "loaded");
+  CHECK(folder.complaint(file, {"numerics.mode=full"}) != "loaded");
+  CHECK(folder.complaint(file, {"numerics.mode=off"}) == "loaded");
+  CHECK(folder.complaint(file, {"numerics=null"}) != "loaded");
+}
+
+TEST_CASE("a model is called like its file, or like the folder of a config.json") {
+  const ConfigFolder folder;
+  folder.write("hf/llama.json", llama);
+  folder.write("hf/config.json", llama);
+  const auto file = folder.write("run.yaml", run_text());
+  const auto name = [&](const std::string& model) {
+    return load_run_config(file, {"model=" + model}).model.name;
+  };
+  CHECK(name("hf/llama.json") == "llama");
+  CHECK(name("hf/config.json") == "hf");
+  CHECK(name("hf/") == "hf");
+}
+
+TEST_CASE("a folder without a config.json names the file that is missing") {
+  const ConfigFolder folder;
+  folder.write("m/other.json", llama);
+  check_message(folder.complaint(folder.write("run.yaml", run_text(2, "model: ./m"))),
+                "run.yaml:2: model: './m': no such file: ./m/config.json; legal: ", "config.json");
 }
 
 TEST_CASE("a head's size that is not given must divide the width") {

@@ -45,7 +45,7 @@ cache_device: {preset: ideal, bandwidth: 0.1 GiB/s, capacity: 141000000001 B}
 link: {preset: nvlink4, latency: 33.3 us, message_overhead: 1 ns, jitter: 0.1 us,
        jitter_seed: 18446744073709551615}
 numerics: {seed: 18446744073709551615, kv_dtype: fp32, wire_dtype: fp32, residual_wire_dtype: bf16,
-           inject: {fault: drop_edge, layer: 2, step: 1, operation: merge, value: partial}}
+           inject: {fault: drop_edge, layer: 2, step: 1, operation: sweep, value: q}}
 )";
 
 }  // namespace
@@ -118,8 +118,8 @@ TEST_CASE("every key is read") {
   CHECK(run.numerics.inject.kind == FaultKind::drop_edge);
   CHECK(run.numerics.inject.layer == LayerId(2));
   CHECK(run.numerics.inject.step == StepId(1));
-  CHECK(run.numerics.inject.operation == OpKind::merge);
-  CHECK(run.numerics.inject.value == ValueKind::partial);
+  CHECK(run.numerics.inject.operation == OpKind::sweep);
+  CHECK(run.numerics.inject.value == ValueKind::q);
 }
 
 TEST_CASE("a resolved configuration is complete and loads to the same, wherever it lies") {
@@ -222,16 +222,16 @@ TEST_CASE("capacity is asked for every context, and colocated needs room for bot
   const auto file = folder.write("run.yaml", run_text());
   const auto further =
       folder.complaint(file, {"cache_device.capacity=1 GiB", "workload.contexts=[1 Ki, 1 Mi]"});
-  CHECK(further ==
-        "--set cache_device.capacity=1 GiB: cache_device.capacity: 1 GiB; legal: at least 112 GiB "
-        "for "
-        "the KV cache at context 1 Mi, batch 1, tokens 4");
+  CHECK(
+      further ==
+      "--set cache_device.capacity=1 GiB: cache_device.capacity: 1 GiB; legal: at least 112.1 GiB "
+      "for the KV cache at context 1 Mi, batch 1, tokens 4");
   const auto alone =
       folder.write("one.yaml",
                    "name: a\nmodel: qwen3-0.6b\nblock: standard\narrangement: colocated\n"
                    "workload: {context: 8 Ki}\ncompute_device: {capacity: 1.5 GiB}\n");
   CHECK(folder.complaint(alone).starts_with(
-      "one.yaml:6: compute_device.capacity: 1.5 GiB; legal: at least 1.985"));
+      "one.yaml:6: compute_device.capacity: 1.5 GiB; legal: at least 1.986"));
 }
 
 TEST_CASE("all shipped configurations load") {
@@ -252,6 +252,22 @@ TEST_CASE("all shipped configurations load") {
     CHECK(load_line(9, "link: " + name).link.preset == name);
   }
   CHECK(preset_names(PresetKind::model, configs).size() == 9);
+}
+
+TEST_CASE("null takes a key away") {
+  const auto with = [](const std::vector<std::string>& overrides) {
+    return load(run_text(), overrides);
+  };
+  const RunConfig alone =
+      with({"arrangement=colocated", "cache_device=null", "link=null", "compare=null"});
+  CHECK(alone.arrangement == Arrangement::colocated);
+  CHECK(alone.compare.empty());
+  CHECK(with({"workload.tokens=~", "numerics=null"}).workload.tokens == 1);
+  CHECK(with({"link=null", "link.latency=1 us"}).link.latency.value() == 1e-6);
+  CHECK(load_line(9, "link: {preset: nvlink4, latency: null}").link.preset == "nvlink4");
+  CHECK(load_line(9, "link: {preset: null, bandwidth: Null}").link.bandwidth.value() == unlimited);
+  CHECK(load_line(2, "model: {preset: qwen3-0.6b, layers: null}").model.name == "qwen3-0.6b");
+  CHECK(load_line(1, "name: 'null'").name == "null");
 }
 
 TEST_CASE("presets can be shown, and a run file begun") {

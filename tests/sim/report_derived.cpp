@@ -125,13 +125,29 @@ TEST_CASE("simulation and closed form agree within the tolerance, or not") {
   const auto beyond = analyse(result).at(0).closed_form;
   CHECK_FALSE(beyond->agrees());
   CHECK(beyond->deviation == Approx(-3e-6).epsilon(1e-3));
-  CHECK(beyond->expected);
+  CHECK(beyond->expected());
   result.config.link.jitter = Seconds(1e-9);
-  CHECK_FALSE(analyse(result).at(0).closed_form->expected);
+  CHECK(analyse(result).at(0).closed_form->not_in_formula == "link jitter");
+  result.config.arrangement = Arrangement::colocated;  // no link
+  CHECK(analyse(result).at(0).closed_form->expected());
+  result.config.numerics.inject.kind = FaultKind::drop_edge;
+  CHECK(analyse(result).at(0).closed_form->not_in_formula == "the injected fault");
+  CHECK(analyse(result).at(2).closed_form->expected());  // strikes at the main context only
   result.points[0].analytic = {};
   CHECK_FALSE(analyse(result).at(0).closed_form);
   result.points[0].table = {};
   CHECK_THROWS_AS(analyse(result), std::logic_error);
+}
+
+TEST_CASE("speeds are held against standard if it was run, else against the main block") {
+  RunResult result = hand_made_result();
+  CHECK(baseline_block(result.config) == BlockOrder::standard);
+  result.config.compare = {BlockOrder::swapped};
+  CHECK(baseline_block(result.config) == BlockOrder::early_q);
+  const auto analyses = analyse(result);
+  CHECK(same_context(analyses, analyses[0], BlockOrder::standard) == &analyses[1]);
+  CHECK(same_context(analyses, analyses[3], BlockOrder::early_q) == &analyses[2]);
+  CHECK(same_context(analyses, analyses[0], BlockOrder::swapped) == nullptr);
 }
 
 TEST_CASE("covered time counts what overlaps once and stays in the window") {
@@ -162,4 +178,17 @@ TEST_CASE("quantities as text") {
   CHECK(deviation_text(-2e-7) == "-2.0e-07");
   CHECK(deviation_text(4e7) == "+4.0e+07");
   CHECK(deviation_text(0.031) == "+3.10 %");
+  CHECK(counted(1, "layer") == "1 layer");
+  CHECK(counted(0, "layer") == "0 layers");
+  CHECK(counted(2000, "KV head") == "2,000 KV heads");
+}
+
+TEST_CASE("a sentence is broken between words at 100 columns") {
+  CHECK(paragraph("one two") == "  one two\n");
+  const std::string word(98, 'x');
+  CHECK(paragraph(word) == "  " + word + "\n");
+  CHECK(paragraph(word + " two") == "  " + word + "\n    two\n");
+  const std::string shorter(94, 'x');
+  CHECK(paragraph(shorter + " two") == "  " + shorter + " two\n");
+  CHECK(paragraph(shorter + " three") == "  " + shorter + "\n    three\n");
 }

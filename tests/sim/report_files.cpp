@@ -5,10 +5,10 @@
 #include "sim/report/csv.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/timeline.hpp"
-#include "sim/report/timeline_check.hpp"
 #include "sim/report/timeline_lanes.hpp"
 #include "tests/sim/report_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/timeline_check.hpp"
 
 using namespace qfs;
 using namespace qfs::test;
@@ -78,10 +78,13 @@ TEST_CASE("operations.csv keeps the last femtosecond and every member") {
 TEST_CASE("summary.json answers the question of a run") {
   const Json summary = summary_of(hand_made_result());
   CHECK(summary["tool"] == "qfsim");
+  CHECK(summary["format"] == 1);
   CHECK(summary["name"] == "hand made");
   CHECK(summary["config"]["blocks"][0]["bits_per_byte_against_control"] == 0.0001);
   CHECK(summary["config"]["blocks"][1]["runs_existing_checkpoint_unchanged"] == true);
   CHECK(summary["config"]["compute_device"]["bandwidth_gb_per_s"] == 1000.0);
+  CHECK(summary["config"]["block"] == "early_q");
+  CHECK(summary["config"]["compare"] == Json({"standard"}));
   CHECK(summary["config"]["compute_device"]["mac_rate_tmac_per_s"].is_null());
   REQUIRE(summary["results"].size() == 4);
   const Json& first = summary["results"][0];
@@ -134,6 +137,40 @@ TEST_CASE("summary.json answers the question of a run") {
   CHECK(summary["crossovers"][1]["state"] == "exposed_at_0");
 }
 
+TEST_CASE("summary.json has every key of the configuration, with its unit") {
+  RunResult result = hand_made_result();
+  result.config.model.qk_norm = true;
+  result.config.link.jitter = Seconds(2e-6);
+  Json config = summary_of(result)["config"];
+  CHECK(config["model"]["qk_norm"] == true);
+  CHECK(config["model"]["tied_embedding"] == false);
+  CHECK(config["model"]["rope_theta"] == 1e6);
+  CHECK(config["model"]["norm_epsilon"] == 1e-6);
+  CHECK(config["model"]["weight_bytes"].get<std::int64_t>() > 0);
+  CHECK(config["workload"]["contexts"] == Json::array({16384}));
+  CHECK(config["link"]["preset"] == "ideal");
+  CHECK(config["link"]["jitter_us"].get<double>() == Approx(2));
+  CHECK(config["compute_device"]["exp_rate_texp_per_s"].is_null());
+  CHECK(config["compute_device"]["capacity_bytes"].is_null());
+  CHECK(config["numerics"]["kv_dtype"] == "bf16");
+  CHECK(config["numerics"]["inject"].is_null());
+  result.config.numerics.inject.kind = FaultKind::drop_edge;
+  CHECK(summary_of(result)["config"]["numerics"]["inject"]["operation"] == "ffn");
+  CHECK(summary_of(result)["config"]["numerics"]["inject"]["value"] == "residual");
+  result.config.arrangement = Arrangement::colocated;
+  config = summary_of(result)["config"];
+  CHECK(config["cache_device"].is_null());
+  CHECK(config["link"].is_null());
+}
+
+TEST_CASE("where the closed form need not agree, summary.json does not say that it does not") {
+  RunResult result = hand_made_result();
+  result.config.link.jitter = Seconds(1e-9);
+  const Json form = summary_of(result)["results"][0]["closed_form"];
+  CHECK(form["expected_to_agree"] == false);
+  CHECK(form["agrees"].is_null());
+}
+
 TEST_CASE("the ledger in summary.json adds up to the step exactly") {
   const Json summary = summary_of(hand_made_result());
   for (const Json& result : summary["results"]) {
@@ -173,6 +210,8 @@ TEST_CASE("numerics.json tells what was checked, and a failure everywhere") {
   CHECK_FALSE(report.numerics_passed);
   CHECK(report.table.find("Numbers: FAIL") != std::string::npos);
   CHECK(report.table.find("early_q: first failure o at layer 3") != std::string::npos);
+  CHECK(report.table.find("(1 operation failed)") != std::string::npos);
+  CHECK(report.numeric_failure == "early_q: o at layer 3, step 0, request 0");
   numerics = Json::parse(file(report, "numerics.json"));
   CHECK(numerics["results"][0]["failures"][0]["layer"] == 3);
   CHECK(numerics["results"][0]["failures"][0]["relative_error"].is_null());

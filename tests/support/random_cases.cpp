@@ -53,8 +53,10 @@ AnalyticParameters random_case(std::uint64_t number) {
   Draw draw(number);
   AnalyticParameters parameters;
   parameters.shape = shape_from(draw);
-  parameters.block = enum_names<BlockOrder>[draw.between(0, 2)].first;
-  parameters.current_token = enum_names<CurrentToken>[draw.between(0, 1)].first;
+  parameters.block =
+      enum_names<BlockOrder>[draw.between(0, enum_names<BlockOrder>.size() - 1)].first;
+  parameters.current_token =
+      enum_names<CurrentToken>[draw.between(0, enum_names<CurrentToken>.size() - 1)].first;
   parameters.accounting = draw.one_in(4) ? Accounting::weights_and_sweep : Accounting::full;
   parameters.formats = {draw.format(), draw.format(), draw.format()};
   parameters.batch = draw.between(1, 32);

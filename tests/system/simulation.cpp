@@ -12,6 +12,8 @@
 namespace qfs {
 namespace {
 
+constexpr Formats exact{Format::fp32, Format::fp32, Format::fp32};
+
 struct Setup {
   Arrangement arrangement = Arrangement::two_device;
   BlockOrder block = BlockOrder::early_q;
@@ -22,6 +24,7 @@ struct Setup {
   bool lm_head = true;
   Fault fault{};
   double launch_us = 1;
+  double cache_bytes_per_s = 1e12;
 };
 
 SimulationResult run(const Setup& setup) {
@@ -30,6 +33,7 @@ SimulationResult run(const Setup& setup) {
   config.arrangement = setup.arrangement;
   config.compute_device.launch_overhead = Seconds(setup.launch_us * 1e-6);
   config.cache_device.launch_overhead = Seconds(setup.launch_us * 1e-6);
+  config.cache_device.bandwidth = BytesPerSecond(setup.cache_bytes_per_s);
   config.link.latency = Seconds(2e-6);
   config.rules = {shape, setup.formats, Accounting::full};
   config.graph = {setup.block, setup.current_token, setup.lm_head, setup.contexts, setup.tokens};
@@ -38,8 +42,6 @@ SimulationResult run(const Setup& setup) {
   const NumericRequest request{inputs};
   return simulate(config, &request);
 }
-
-constexpr Formats exact{Format::fp32, Format::fp32, Format::fp32};
 
 Fault fault_of(FaultKind kind) {
   Fault fault{};
@@ -92,6 +94,10 @@ TEST_CASE("requests of different contexts in one wave") {
   check_right({.contexts = {0, 1, 33, 130}});
 }
 TEST_CASE("without LM head, from seeded inputs") { check_right({.lm_head = false}); }
+
+TEST_CASE("appends that outlast their step take the values of their own step") {
+  check_right({.formats = exact, .contexts = {0, 0}, .tokens = 4, .cache_bytes_per_s = 1e6});
+}
 
 TEST_CASE("in fp32 nothing but arithmetic is left of the distance to the reference decoder") {
   const SimulationResult result = run({.formats = exact});

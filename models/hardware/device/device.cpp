@@ -73,9 +73,9 @@ bool Device::whole(const Batch& batch) const { return batch.members.size() == pr
 void Device::note_ready(const Operation& operation) {
   const auto gathering = gathering_.try_emplace(batch_key(operation)).first;
   Batch& batch = gathering->second;
-  const auto after = std::find_if(
-      batch.members.begin(), batch.members.end(),
-      [&](const Operation* member) { return member->request > operation.request; });
+  const auto after =
+      std::find_if(batch.members.begin(), batch.members.end(),
+                   [&](const Operation* member) { return member->request > operation.request; });
   batch.members.insert(after, &operation);
   batch.ready = now();
   batch.awaited_elsewhere |= program_.awaited_elsewhere[operation.id.value()];
@@ -112,9 +112,8 @@ Device::Batch Device::take_next() {
                       first.request);
   };
   const auto next =
-      std::min_element(queue_.begin(), queue_.end(), [&](const Batch& a, const Batch& b) {
-        return rank(a) < rank(b);
-      });
+      std::min_element(queue_.begin(), queue_.end(),
+                       [&](const Batch& a, const Batch& b) { return rank(a) < rank(b); });
   Batch batch = std::move(*next);
   queue_.erase(next);
   return batch;

@@ -86,11 +86,11 @@ class Device : public sc_core::sc_module, public MessageSink {
   DeviceContext context_;
   const Program& program_;
   DeviceKernels kernels_;
-  std::size_t executor_;                    // resource
-  std::size_t writes_;                      // resource
-  std::vector<Waiting> waiting_;            // by operation
-  std::map<BatchKey, Batch> gathering_;     // ready operations, until their batch is whole
-  std::vector<Batch> queue_;                // whole batches, for the executor to choose from
+  std::size_t executor_;                 // resource
+  std::size_t writes_;                   // resource
+  std::vector<Waiting> waiting_;         // by operation
+  std::map<BatchKey, Batch> gathering_;  // ready operations, until their batch is whole
+  std::vector<Batch> queue_;             // whole batches, for the executor to choose from
   sc_core::sc_event ev_ready_;
 };
 

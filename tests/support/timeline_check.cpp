@@ -1,4 +1,4 @@
-#include "sim/report/timeline_check.hpp"
+#include "tests/support/timeline_check.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace qfs {
+namespace qfs::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -235,4 +235,4 @@ std::string timeline_fault(const nlohmann::ordered_json& timeline, const RunResu
   return "";
 }
 
-}  // namespace qfs
+}  // namespace qfs::test

@@ -6,7 +6,7 @@
 
 #include "sim/run/result.hpp"
 
-namespace qfs {
+namespace qfs::test {
 
 /// What is wrong with the timeline of this result, in one line; empty if nothing is. Checked: every
 /// event has its fields and a named process and thread; slices of a thread do not overlap; every
@@ -14,4 +14,4 @@ namespace qfs {
 /// slice of the producer's thread to the start of the consumer's.
 std::string timeline_fault(const nlohmann::ordered_json& timeline, const RunResult& result);
 
-}  // namespace qfs
+}  // namespace qfs::test
