@@ -1,6 +1,7 @@
 #include "sim/report/derived.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -104,6 +105,15 @@ class PeakLoads {
   std::vector<PeakLoad> loads_;
 };
 
+/// Without the rows that outlive a time: appends and their messages, which the step does not wait
+/// for.
+ExecutionTable ended_by(const ExecutionTable& table, Femtoseconds time) {
+  ExecutionTable ended{table.resources, {}};
+  std::copy_if(table.rows.begin(), table.rows.end(), std::back_inserter(ended.rows),
+               [time](const Row& row) { return row.end <= time; });
+  return ended;
+}
+
 }  // namespace
 
 std::vector<PlaceTraffic> traffic_of(const ExecutionTable& table, std::optional<StepId> step) {
@@ -175,7 +185,7 @@ LayerSides sides_of(const ExecutionTable& table) {
 std::vector<PeakLoad> loads_of(const ExecutionTable& table, const StepTime& first,
                                const RunConfig& config) {
   PeakLoads loads(first);
-  for (const PlaceTraffic& at : traffic_of(table, StepId(0))) {
+  for (const PlaceTraffic& at : traffic_of(ended_by(table, first.end), StepId(0))) {
     if (at.is_link) {
       loads.add_link(at, config.link);
     } else {

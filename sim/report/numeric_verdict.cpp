@@ -30,8 +30,8 @@ void note_first_failure(NumericVerdict& verdict, const PointResult& point) {
     }
   }
   if (!report.passed()) {
-    verdict.failure =
-        fmt::format("{}: the whole decode beyond its tolerance", name_of(point.block));
+    verdict.failure = fmt::format("{}: the graph does not compute what its block order says",
+                                  name_of(point.block));
   }
 }
 

@@ -48,6 +48,14 @@ Json end_to_end_json(const NumericReport& report) {
           {"errors", errors}};
 }
 
+Json graph_json(const NumericReport& report) {
+  return {{"meaning",
+           "the graph evaluated in fp64 without rounding, against the fp64 reference decoder"},
+          {"worst", report.graph_error},
+          {"tolerance", report.graph_tolerance},
+          {"passed", report.graph_passed()}};
+}
+
 Json sensitivity_json(const Sensitivity& sensitivity) {
   return {{"meaning",
            "smallest relative change of any sweep's o, had it left out its newest or oldest "
@@ -66,6 +74,7 @@ Json point_json(const PointResult& point, std::size_t index) {
           {"operations", kinds_json(report)},
           {"failures", failures_json(report)},
           {"end_to_end", end_to_end_json(report)},
+          {"graph", graph_json(report)},
           {"sensitivity", sensitivity_json(report.sensitivity)}};
 }
 
@@ -92,6 +101,7 @@ nlohmann::ordered_json numeric_verdict_json(const NumericReport& report) {
           {"failures", report.failures.size()},
           {"first_failure", failed ? operation_error_json(report.failures.front()) : Json(nullptr)},
           {"operations", kinds_json(report)},
+          {"graph", graph_json(report)},
           {"sensitivity", sensitivity_json(report.sensitivity)},
           {"end_to_end_worst", worst},
           {"end_to_end_tolerance", report.end_to_end_tolerance},

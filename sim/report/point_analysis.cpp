@@ -7,13 +7,16 @@
 namespace qfs {
 namespace {
 
-/// Keeps the deviation that is the larger in size. A closed form without a time is passed over.
+/// Keeps the deviation that is the larger in size. A closed form without a time is passed over, and
+/// so is what is within the femtoseconds that the simulator's rows were rounded to.
 void compare(std::optional<ClosedFormAgreement>& agreement, Femtoseconds simulated,
-             Seconds closed_form) {
+             Seconds closed_form, std::size_t rows) {
   if (!std::isfinite(closed_form.value()) || closed_form.value() <= 0) {
     return;
   }
-  const double deviation = to_seconds(simulated).value() / closed_form.value() - 1;
+  const double difference = to_seconds(simulated).value() - closed_form.value();
+  const bool rounding = std::abs(difference) * femtoseconds_per_second <= static_cast<double>(rows);
+  const double deviation = rounding ? 0 : difference / closed_form.value();
   if (!agreement) {
     agreement.emplace();
   }
@@ -35,10 +38,11 @@ std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
                                                 const RunConfig& config) {
   const AnalyticAnswer& analytic = analysis.point->analytic;
   std::optional<ClosedFormAgreement> agreement;
-  compare(agreement, analysis.stack_time(), analytic.stack_time);
+  compare(agreement, analysis.stack_time(), analytic.stack_time, analysis.point->table.rows.size());
   const std::size_t steps = std::min(analysis.steps.size(), analytic.step_times.size());
   for (std::size_t step = 0; step < steps; ++step) {
-    compare(agreement, analysis.steps[step].length(), analytic.step_times[step]);
+    compare(agreement, analysis.steps[step].length(), analytic.step_times[step],
+            analysis.point->table.rows.size());
   }
   if (agreement) {
     agreement->not_in_formula = not_in_formula(*analysis.point, config);

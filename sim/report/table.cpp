@@ -31,14 +31,25 @@ std::string meaning_of(const Crossover& crossover) {
   return crossover.name == "ffn" ? "a sweep outlasts the layer's ffn" : "";
 }
 
+/// DESIGN.md 7 counts waits of more than half a position's sweep; less is rounding, or an append
+/// that happened to share the memory with the sweep.
+bool differs(const Crossover& crossover) {
+  constexpr double half_a_position = 0.5;
+  constexpr double relative = 1e-6;
+  return crossover.state == CrossoverState::found && crossover.closed_form &&
+         std::abs(crossover.simulated - *crossover.closed_form) >
+             std::max(half_a_position, relative * crossover.simulated);
+}
+
 std::string crossovers_part(const RunResult& result) {
   if (result.crossovers.empty()) {
     return "";
   }
   TextTable table("llrrl", {"crossover", "block", "simulated", "closed form", "beyond it"});
   for (const Crossover& crossover : result.crossovers) {
-    const std::string closed_form =
-        crossover.closed_form ? grouped(*crossover.closed_form, 3) : "-";
+    const std::string closed_form = crossover.closed_form ? grouped(*crossover.closed_form, 3) +
+                                                                (differs(crossover) ? " !" : "")
+                                                          : "-";
     table.add({crossover.name, std::string(name_of(crossover.block)), where_text(crossover),
                closed_form, meaning_of(crossover)});
   }

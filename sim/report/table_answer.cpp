@@ -205,7 +205,8 @@ std::string crossover_text(const Crossover& crossover) {
     case CrossoverState::exposed_at_0:
       return of + "none, the merge waits from an empty cache on.";
     case CrossoverState::never:
-      return of + "none found, the sweep adds nothing to the step at any context searched.";
+      return of + fmt::format("none up to {} positions per request; the search ends there.",
+                              grouped(static_cast<std::int64_t>(crossover.searched)));
   }
   return of;
 }

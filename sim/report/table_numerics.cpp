@@ -78,14 +78,16 @@ std::vector<std::string> end_to_end_cells(const PointResult& point) {
   return {std::string(name_of(point.block)),
           fmt::format("{:.1e}", worst),
           fmt::format("{:.1e}", report.end_to_end_tolerance),
+          fmt::format("{:.1e}", report.graph_error),
+          fmt::format("{:.1e}", report.graph_tolerance),
           fmt::format("{} of {}", same, report.end_to_end.size()),
           swept ? fmt::format("{:.1e}", report.sensitivity.newest) : "-",
           swept ? fmt::format("{:.1e}", report.sensitivity.oldest) : "-"};
 }
 
 std::string end_to_end_table(std::span<const PointResult* const> points) {
-  TextTable table("lrrrrr", {"block", "end to end", "tolerance", "same token", "without newest",
-                             "without oldest"});
+  TextTable table("lrrrrrrr", {"block", "end to end", "tolerance", "graph", "tolerance",
+                               "same token", "without newest", "without oldest"});
   for (const PointResult* point : points) {
     table.add(end_to_end_cells(*point));
   }
@@ -96,7 +98,7 @@ std::string failure_text(const PointResult& point) {
   const NumericReport& report = *point.numerics;
   if (report.failures.empty()) {
     return fmt::format("  {}: {} beyond its tolerance\n", name_of(point.block),
-                       report.end_to_end_passed() ? "the whole decode" : "end to end");
+                       report.end_to_end_passed() ? "the graph" : "end to end");
   }
   const OperationError& first = report.failures.front();
   return fmt::format("  {}: first failure {} at {}, error {:.1e} ({} failed)\n",
@@ -135,7 +137,9 @@ std::string numerics_part(const RunResult& result) {
   text += failures + kinds_table(points) + "\n" + end_to_end_table(points);
   text +=
       "  Errors are relative (L2). End to end: against an fp64 decoder, the cost of the number\n"
-      "  formats. Without newest, oldest: what leaving that cached position out of a sweep would\n"
+      "  formats. Graph: what its edges mean, evaluated in fp64 without rounding, against the "
+      "same\n"
+      "  decoder. Without newest, oldest: what leaving that cached position out of a sweep would\n"
       "  have done to its result, at least.\n";
   return text;
 }

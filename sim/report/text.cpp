@@ -77,7 +77,9 @@ std::string rate_text(double per_second, const char* unit) {
   return fmt::format("{:.6g} {}", per_second, unit);
 }
 
-std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string percent_text(double share) {
+  return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : "-";
+}
 
 std::string counted(std::size_t number, const std::string& thing) {
   return grouped(static_cast<std::int64_t>(number)) + " " + thing + (number == 1 ? "" : "s");

@@ -63,7 +63,7 @@ class Search {
       crossover.state = CrossoverState::exposed_at_0;
     } else if (const std::size_t high = first_power_above(); !within_reach(high)) {
       crossover.state = CrossoverState::never;
-      crossover.searched = static_cast<double>(high / 2);
+      crossover.searched = static_cast<double>(high) / 2;
     } else {
       crossover.simulated = interpolate(narrow(high));
     }
