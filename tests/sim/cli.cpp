@@ -213,7 +213,7 @@ TEST_CASE("a configuration error ends with status 2, one line, and writes nothin
   const fs::path file = write_run(scratch);
   for (const std::string bad :
        {"--set workload.contxt=4", "--set link.latency=5", "--set block=early", "--set numerics",
-        "--frob", "--ou /tmp/x", "--set compute_device.capacity='1 KiB'"}) {
+        "--frob", "--ou elsewhere", "--set compute_device.capacity='1 KiB'"}) {
     const Outcome outcome =
         qfsim("run " + file.string() + " --out " + (scratch / "out").string() + " " + bad,
               "2>&1 >/dev/null");
