@@ -168,6 +168,7 @@ std::vector<Gain> chosen(const std::vector<Gain>& all) {
     indexes.insert(best);
   }
   std::vector<Gain> chosen;
+  chosen.reserve(indexes.size());
   for (const std::size_t index : indexes) {
     chosen.push_back(all[index]);
   }
@@ -195,7 +196,7 @@ std::string gains_text(const RunResult& result, std::span<const PointAnalysis> a
 }
 
 std::string crossover_text(const Crossover& crossover) {
-  const std::string of = fmt::format("Crossover of {}: ", name_of(crossover.block));
+  std::string of = fmt::format("Crossover of {}: ", name_of(crossover.block));
   switch (crossover.state) {
     case CrossoverState::found:
       return of + fmt::format(
