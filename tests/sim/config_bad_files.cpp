@@ -33,7 +33,9 @@ TEST_CASE("files that are no configuration") {
   CHECK(complaint("name: [a\nmodel: b\n") ==
         "run.yaml:2: not YAML: end of sequence flow not found");
   CHECK(complaint("name: a: b\n") == "run.yaml:1: not YAML: illegal map value");
-  CHECK(complaint("name: *a\n") == "run.yaml:1: not YAML: the referenced anchor is not defined");
+  // yaml-cpp 0.8 adds the anchor's name.
+  check_message(complaint("name: *a\n"),
+                "run.yaml:1: not YAML: the referenced anchor is not defined", "");
   CHECK(complaint("link: &a {b: *a}\n") ==
         "run.yaml:1: link.b: an alias stands inside the value that it names; "
         "legal: an alias of a value that is complete");

@@ -32,20 +32,20 @@ void name_the_stack() {
 }  // namespace
 
 int sc_main(int argc, char* argv[]) {
-  Catch::Session session;
-  const int status = session.applyCommandLine(argc, argv);
+  Catch::Session runner;
+  const int status = runner.applyCommandLine(argc, argv);
   if (status != 0) {
     return status;
   }
   // A case that checks nothing fails. So does a name that matches no case: a `;` in a case's name
   // tears it apart on its way through ctest. (The newer Catch2 does the latter by itself.)
-  auto& config = session.configData();
+  auto& config = runner.configData();
   int warnings = Catch::WarnAbout::NoAssertions;
 #if CATCH_VERSION_MAJOR < 3
   warnings |= Catch::WarnAbout::NoTests;
 #endif
   config.warnings = static_cast<Catch::WarnAbout::What>(config.warnings | warnings);
-  return session.run();
+  return runner.run();
 }
 
 int main(int argc, char* argv[]) {
