@@ -33,6 +33,24 @@ InputsConfig config_with(Formats formats, bool qk_norm = true) {
 
 constexpr Formats exact{Format::fp32, Format::fp32, Format::fp32};
 
+/// One layer with one head of two values, small enough to work by hand.
+InputsConfig one_head(std::size_t context, bool qk_norm) {
+  InputsConfig config;
+  config.formats = exact;
+  config.contexts = {context};
+  config.lm_head = false;
+  config.shape.hidden = 2;
+  config.shape.layers = 1;
+  config.shape.heads = 1;
+  config.shape.kv_heads = 1;
+  config.shape.head_dim = 2;
+  config.shape.ffn = 1;
+  config.shape.vocab = 1;
+  config.shape.qk_norm = qk_norm;
+  config.shape.norm_epsilon = 0;
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("in fp32 the graph of every block order decodes as its formulas do") {
@@ -78,19 +96,7 @@ TEST_CASE("the block orders compute different functions") {
 TEST_CASE("the reference decoder of one layer, by hand") {
   // One head of two values, identity-like weights: every number below is worked out in the
   // comments.
-  InputsConfig config;
-  config.formats = exact;
-  config.contexts = {0};
-  config.lm_head = false;
-  config.shape.hidden = 2;
-  config.shape.layers = 1;
-  config.shape.heads = 1;
-  config.shape.kv_heads = 1;
-  config.shape.head_dim = 2;
-  config.shape.ffn = 1;
-  config.shape.vocab = 1;
-  config.shape.norm_epsilon = 0;
-  const Inputs inputs(config);
+  const Inputs inputs(one_head(0, false));
   ReferenceDecoder decoder(inputs, BlockOrder::standard, RequestId(0));
   const std::vector<double> x{3, 4};
   const LayerWeights& w = inputs.weights().layers[0];
@@ -120,20 +126,7 @@ TEST_CASE("the reference decoder of one layer, by hand") {
 TEST_CASE("attention over one cached position and the current token, by hand") {
   // One head of two values at position 1, so the rotary angle is 1 radian; query and key norm on;
   // standard block.
-  InputsConfig config;
-  config.formats = exact;
-  config.contexts = {1};
-  config.lm_head = false;
-  config.shape.hidden = 2;
-  config.shape.layers = 1;
-  config.shape.heads = 1;
-  config.shape.kv_heads = 1;
-  config.shape.head_dim = 2;
-  config.shape.ffn = 1;
-  config.shape.vocab = 1;
-  config.shape.qk_norm = true;
-  config.shape.norm_epsilon = 0;
-  const Inputs inputs(config);
+  const Inputs inputs(one_head(1, true));
   const LayerWeights& w = inputs.weights().layers[0];
   using Pair = std::array<double, 2>;
   const auto normed = [](Pair x, const std::vector<Bf16>& gain) {
