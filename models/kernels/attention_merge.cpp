@@ -9,23 +9,16 @@
 namespace qfs {
 namespace {
 
-constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
-
-// Only a non-positive number is ever exponentiated, so nothing overflows.
-float sigmoid(float x) {
-  const float small = std::exp(-std::abs(x));
-  return x >= 0 ? 1 / (1 + small) : small / (1 + small);
-}
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float minus_infinity = -infinity;
 
 }  // namespace
 
 float log_add_exp(float a, float b) {
-  const float high = std::max(a, b);
-  const float low = std::min(a, b);
-  if (low == minus_infinity) {
-    return high;  // before -inf - (-inf) is formed
+  if (a == minus_infinity || b == minus_infinity) {
+    return a == minus_infinity ? b : a;  // before -inf - (-inf) is formed
   }
-  return high + std::log1p(std::exp(low - high));
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 float merge(std::span<float> o, float lse, std::span<const float> other_o, float other_lse) {
@@ -33,13 +26,17 @@ float merge(std::span<float> o, float lse, std::span<const float> other_o, float
   if (other_lse == minus_infinity) {
     return lse;
   }
-  if (lse == minus_infinity) {
+  if (lse == minus_infinity && other_lse < infinity) {  // else it is no number: o gets NaN below
     std::ranges::copy(other_o, o.begin());
     return other_lse;
   }
-  // Both weights by themselves: 1 - weight would lose the digits of a small one.
-  const float weight = sigmoid(lse - other_lse);
-  const float other_weight = sigmoid(other_lse - lse);
+  // Only non-positive numbers are ever exponentiated, so nothing overflows. Both weights by
+  // themselves: 1 - weight would lose the digits of a small one.
+  const float high = std::max(lse, other_lse);
+  const float mine = std::exp(lse - high);
+  const float theirs = std::exp(other_lse - high);
+  const float weight = mine / (mine + theirs);
+  const float other_weight = theirs / (mine + theirs);
 #pragma omp simd
   for (std::size_t c = 0; c < o.size(); ++c) {
     o[c] = weight * o[c] + other_weight * other_o[c];

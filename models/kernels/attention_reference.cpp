@@ -13,35 +13,39 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-double to_double(double value) { return value; }
-double to_double(float value) { return value; }
-double to_double(Bf16 value) { return to_float(value); }
-
-template <class Stored>
-double score(std::span<const double> q, const Stored* k) {
+double score(std::span<const double> q, const auto* k) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t c = 0; c < q.size(); ++c) {
-    sum += q[c] * to_double(k[c]);
+    sum += q[c] * double{k[c]};
   }
   return sum / std::sqrt(static_cast<double>(q.size()));
 }
 
-template <class Stored>
-double attend(std::span<const double> q, const Stored* k, const Stored* v, std::size_t positions,
+/// Row `row` of K or of V as numbers.
+void read(const KvRows& rows, const std::byte* values, const float* scales, std::size_t row,
+          std::span<float> out) {
+  const std::size_t width = rows.head_dim * bytes_per_value(rows.format);
+  decode_row(rows.format, {values + row * width, width}, scales == nullptr ? 1 : scales[row], out);
+}
+
+double attend(std::span<const double> q, const KvRows& rows, std::size_t first,
               std::span<double> o) {
-  std::vector<double> weights(positions);
-  for (std::size_t t = 0; t < positions; ++t) {
-    weights[t] = score(q, k + t * q.size());
+  std::vector<float> row(rows.head_dim);
+  std::vector<double> weights(rows.positions);
+  for (std::size_t t = 0; t < rows.positions; ++t) {
+    read(rows, rows.k, rows.k_scales, first + t, row);
+    weights[t] = score(q, row.data());
   }
   const double max = *std::ranges::max_element(weights);
   double total = 0;
   std::ranges::fill(o, 0.0);
-  for (std::size_t t = 0; t < positions; ++t) {
+  for (std::size_t t = 0; t < rows.positions; ++t) {
     const double weight = std::exp(weights[t] - max);
     total += weight;
+    read(rows, rows.v, rows.v_scales, first + t, row);
     for (std::size_t c = 0; c < o.size(); ++c) {
-      o[c] += weight * to_double(v[t * q.size() + c]);
+      o[c] += weight * double{row[c]};
     }
   }
   for (double& value : o) {
@@ -57,27 +61,22 @@ double log_add_exp_reference(double a, double b) {
   return max == minus_infinity ? max : max + std::log(std::exp(a - max) + std::exp(b - max));
 }
 
-template <class Stored>
-void sweep_reference(std::span<const double> q, const KvRows<Stored>& rows, std::span<double> o,
-                     std::span<double> lse) {
+void sweep_reference(std::span<const double> q, const KvRows& rows, std::span<double> o,
+                     std::span<double> lse, std::size_t queries) {
   const std::size_t d = rows.head_dim;
-  assert(d >= 1 && rows.kv_heads >= 1 && lse.size() % rows.kv_heads == 0);
+  assert(queries >= 1 && lse.size() % queries == 0);
+  const std::size_t heads = lse.size() / queries;
+  assert(d >= 1 && rows.kv_heads >= 1 && heads % rows.kv_heads == 0);
   assert(q.size() == lse.size() * d && o.size() == q.size());
   for (std::size_t g = 0; g < lse.size(); ++g) {
     if (rows.positions == 0) {
       lse[g] = minus_infinity;
       continue;
     }
-    const std::size_t at = g * rows.kv_heads / lse.size() * rows.head_stride;
-    lse[g] =
-        attend(q.subspan(g * d, d), rows.k + at, rows.v + at, rows.positions, o.subspan(g * d, d));
+    const std::size_t first = g % heads * rows.kv_heads / heads * rows.head_rows;
+    lse[g] = attend(q.subspan(g * d, d), rows, first, o.subspan(g * d, d));
   }
 }
-
-template void sweep_reference(std::span<const double>, const KvRows<float>&, std::span<double>,
-                              std::span<double>);
-template void sweep_reference(std::span<const double>, const KvRows<Bf16>&, std::span<double>,
-                              std::span<double>);
 
 double merge_reference(std::span<double> o, double lse, std::span<const double> other_o,
                        double other_lse) {

@@ -4,8 +4,6 @@
 #include <array>
 #include <cstddef>
 
-#include "kernels/format.hpp"
-
 namespace qfs {
 
 /// Partial sums of one dot product. A constant of the code, so that the order of a sum depends
@@ -23,9 +21,9 @@ inline float sum_of(const DotLanes& lanes) {
 }
 
 /// row . vectors[h] for every h < Vectors; vector h starts at vectors + h * stride and all have
-/// `size` values. Stored is float or Bf16. Element c always lands in lane c % dot_lanes.
-template <std::size_t Vectors, class Stored>
-std::array<float, Vectors> dots(const Stored* row, const float* vectors, std::size_t stride,
+/// `size` values. Element c always lands in lane c % dot_lanes.
+template <std::size_t Vectors>
+std::array<float, Vectors> dots(const float* row, const float* vectors, std::size_t stride,
                                 std::size_t size) {
   std::array<DotLanes, Vectors> sums{};
   std::size_t c = 0;
@@ -33,14 +31,14 @@ std::array<float, Vectors> dots(const Stored* row, const float* vectors, std::si
     for (std::size_t h = 0; h < Vectors; ++h) {
 #pragma omp simd
       for (std::size_t j = 0; j < dot_lanes; ++j) {
-        sums[h][j] += to_float(row[c + j]) * vectors[h * stride + c + j];
+        sums[h][j] += row[c + j] * vectors[h * stride + c + j];
       }
     }
   }
   std::array<float, Vectors> results;
   for (std::size_t h = 0; h < Vectors; ++h) {
     for (std::size_t j = 0; c + j < size; ++j) {
-      sums[h][j] += to_float(row[c + j]) * vectors[h * stride + c + j];
+      sums[h][j] += row[c + j] * vectors[h * stride + c + j];
     }
     results[h] = sum_of(sums[h]);
   }

@@ -141,21 +141,21 @@ std::vector<float> last_rows(const Shape& shape, const std::vector<float>& rows)
 void check_fold(const Shape& shape, double deviation) {
   CAPTURE(shape.heads, shape.kv_heads, shape.positions, deviation);
   const std::vector<float> q = draw_query(shape, 72, deviation);
-  const Cache<float> cache = draw_cache(shape, 72);
-  KvRows<float> but_last = cache.rows;
+  const Cache cache = draw_cache(shape, 72);
+  KvRows but_last = cache.rows();
   --but_last.positions;
   const std::vector<float> k = last_rows(shape, cache.k);
   const std::vector<float> v = last_rows(shape, cache.v);
 
   States<float> folded = swept(q, but_last);
   fold(q, k, v, shape.head_dim, folded.o, folded.lse);
-  const States<float> whole = swept(q, cache.rows);
+  const States<float> whole = swept(q, cache.rows());
   CHECK(max_difference(folded.o, whole.o) <= fp32_tolerance * deviation);
   CHECK(max_difference(folded.lse, whole.lse) <= 5 * fp32_tolerance * deviation);
 
   States<double> exact = swept_reference(to_doubles(q), but_last);
   fold_reference(to_doubles(q), to_doubles(k), to_doubles(v), shape.head_dim, exact.o, exact.lse);
-  const States<double> exact_whole = swept_reference(to_doubles(q), cache.rows);
+  const States<double> exact_whole = swept_reference(to_doubles(q), cache.rows());
   CHECK(max_difference(exact.o, exact_whole.o) <= fp64_tolerance);
   CHECK(max_difference(exact.lse, exact_whole.lse) <= fp64_tolerance);
   CHECK(max_difference(folded.o, exact.o) <= fp32_tolerance * deviation);
@@ -213,7 +213,7 @@ std::vector<std::vector<std::size_t>> deal(std::size_t positions, std::uint64_t 
   return shards;
 }
 
-Cache<float> gather(Shape shape, const Cache<float>& cache, const std::vector<std::size_t>& taken) {
+Cache gather(Shape shape, const Cache& cache, const std::vector<std::size_t>& taken) {
   std::vector<float> k;
   std::vector<float> v;
   for (const std::size_t t : taken) {
@@ -250,15 +250,15 @@ TEST_CASE("a cache may be cut anywhere and merged in any order") {
   for (std::uint64_t split = 0; split < splits; ++split) {
     CAPTURE(split);
     const std::vector<double> q = to_doubles(draw_query(split_shape, split, split_deviation));
-    const Cache<float> cache = draw_cache(split_shape, split);
+    const Cache cache = draw_cache(split_shape, split);
     std::vector<States<double>> states;
     for (const std::vector<std::size_t>& taken : deal(split_shape.positions, split)) {
       // An empty shard keeps its output of NaN.
-      states.push_back(swept_reference(q, gather(split_shape, cache, taken).rows));
+      states.push_back(swept_reference(q, gather(split_shape, cache, taken).rows()));
       empty_shards += taken.empty() ? 1 : 0;
     }
     const States<double> merged = merge_all(std::move(states), Random(74, split), merge_reference);
-    const States<double> whole = swept_reference(q, cache.rows);
+    const States<double> whole = swept_reference(q, cache.rows());
     CHECK(max_difference(merged.o, whole.o) <= split_tolerance);
     CHECK(max_difference(merged.lse, whole.lse) <= split_tolerance);
     ++checked;
@@ -272,16 +272,16 @@ TEST_CASE("the same in fp32, with the fast kernels") {
   for (std::uint64_t split = 0; split < splits; ++split) {
     CAPTURE(split);
     const std::vector<float> q = draw_query(split_shape, split, split_deviation);
-    const Cache<float> cache = draw_cache(split_shape, split);
+    const Cache cache = draw_cache(split_shape, split);
     std::vector<States<float>> states;
     for (const std::vector<std::size_t>& taken : deal(split_shape.positions, split)) {
-      states.push_back(swept(q, gather(split_shape, cache, taken).rows));
+      states.push_back(swept(q, gather(split_shape, cache, taken).rows()));
       if (taken.empty()) {
         states.back().o.assign(split_shape.head_dim, nan_f);
       }
     }
     const States<float> merged = merge_all(std::move(states), Random(74, split), merge);
-    const States<double> whole = swept_reference(to_doubles(q), cache.rows);
+    const States<double> whole = swept_reference(to_doubles(q), cache.rows());
     CHECK(max_difference(merged.o, whole.o) <= fp32_split_tolerance);
     CHECK(max_difference(merged.lse, whole.lse) <= fp32_split_tolerance);
     ++checked;

@@ -32,15 +32,14 @@ struct Expanded {
   std::vector<double> v;
 };
 
-template <class Stored>
-Expanded expand(const Shape& shape, const Cache<Stored>& cache) {
+Expanded expand(const Shape& shape, const Cache& cache) {
   Expanded expanded;
   const std::size_t block = shape.positions * shape.head_dim;
   for (std::size_t h = 0; h < shape.kv_heads; ++h) {
     for (std::size_t copy = 0; copy < shape.heads / shape.kv_heads; ++copy) {
       for (std::size_t i = 0; i < block; ++i) {
-        expanded.k.push_back(to_float(cache.k[h * block + i]));
-        expanded.v.push_back(to_float(cache.v[h * block + i]));
+        expanded.k.push_back(cache.k[h * block + i]);
+        expanded.v.push_back(cache.v[h * block + i]);
       }
     }
   }
@@ -76,30 +75,30 @@ States<double> naive(const Shape& shape, const Expanded& cache, std::span<const 
 void check_against_naive(const Shape& shape, std::uint64_t seed) {
   CAPTURE(shape.heads, shape.kv_heads, shape.head_dim, shape.positions);
   const std::vector<float> q = draw_query(shape, seed);
-  const Cache<float> cache = draw_cache(shape, seed);
+  const Cache cache = draw_cache(shape, seed);
   const States<double> truth = naive(shape, expand(shape, cache), q);
-  const States<float> fast = swept(q, cache.rows);
+  const States<float> fast = swept(q, cache.rows());
   CHECK(max_difference(fast.o, truth.o) <= fp32_worst);
   CHECK(max_difference(fast.lse, truth.lse) <= lse_tolerance);
-  const States<double> reference = swept_reference(to_doubles(q), cache.rows);
+  const States<double> reference = swept_reference(to_doubles(q), cache.rows());
   CHECK(max_difference(reference.o, truth.o) <= fp64_tolerance);
   CHECK(max_difference(reference.lse, truth.lse) <= fp64_tolerance);
 
-  const Cache<Bf16> narrow = make_cache(shape, to_bf16s(cache.k), to_bf16s(cache.v));
+  const Cache narrow = make_cache(shape, cache.k, cache.v, Format::bf16);
   const States<double> narrow_truth = naive(shape, expand(shape, narrow), q);
-  const States<float> narrow_fast = swept(q, narrow.rows);
+  const States<float> narrow_fast = swept(q, narrow.rows());
   CHECK(max_difference(narrow_fast.o, narrow_truth.o) <= fp32_worst);
   CHECK(max_difference(narrow_fast.lse, narrow_truth.lse) <= lse_tolerance);
-  const States<double> narrow_reference = swept_reference(to_doubles(q), narrow.rows);
+  const States<double> narrow_reference = swept_reference(to_doubles(q), narrow.rows());
   CHECK(max_difference(narrow_reference.o, narrow_truth.o) <= fp64_tolerance);
 }
 
 double fp32_error(std::size_t positions, std::uint64_t seed) {
   const Shape shape{1, 1, 64, positions};
   const std::vector<float> q = draw_query(shape, seed);
-  const Cache<float> cache = draw_cache(shape, seed);
-  const States<float> fast = swept(q, cache.rows);
-  const States<double> truth = swept_reference(to_doubles(q), cache.rows);
+  const Cache cache = draw_cache(shape, seed);
+  const States<float> fast = swept(q, cache.rows());
+  const States<double> truth = swept_reference(to_doubles(q), cache.rows());
   CHECK(max_difference(fast.lse, truth.lse) <= lse_tolerance);
   return max_difference(fast.o, truth.o);
 }
@@ -107,10 +106,10 @@ double fp32_error(std::size_t positions, std::uint64_t seed) {
 // Query, cache and result rounded to bf16, against fp64 on the unrounded values.
 double bf16_error(const Shape& shape, std::uint64_t seed) {
   const std::vector<float> q = draw_query(shape, seed);
-  const Cache<float> cache = draw_cache(shape, seed);
-  const States<double> truth = swept_reference(to_doubles(q), cache.rows);
-  const Cache<Bf16> narrow = make_cache(shape, to_bf16s(cache.k), to_bf16s(cache.v));
-  const States<float> fast = swept(round_bf16(q), narrow.rows);
+  const Cache cache = draw_cache(shape, seed);
+  const States<double> truth = swept_reference(to_doubles(q), cache.rows());
+  const Cache narrow = make_cache(shape, cache.k, cache.v, Format::bf16);
+  const States<float> fast = swept(round_bf16(q), narrow.rows());
   return relative_distance(round_bf16(fast.o), truth.o);
 }
 
@@ -119,12 +118,11 @@ double bf16_error(const Shape& shape, std::uint64_t seed) {
 TEST_CASE("attention by hand, with its reference") {
   // head_dim 1: scores are 2 * (0, log(3) / 2), so the weights are 1/4 and 3/4.
   const Shape shape{1, 1, 1, 2};
-  const Cache<float> cache =
-      make_cache<float>(shape, {0, static_cast<float>(std::log(3.0) / 2)}, {8, -4});
-  const States<float> fast = swept(std::vector<float>{2}, cache.rows);
+  const Cache cache = make_cache(shape, {0, static_cast<float>(std::log(3.0) / 2)}, {8, -4});
+  const States<float> fast = swept(std::vector<float>{2}, cache.rows());
   CHECK(fast.o[0] == Approx(-1).margin(1e-6));
   CHECK(fast.lse[0] == Approx(std::log(4.0)).margin(1e-6));
-  const States<double> reference = swept_reference(std::vector<double>{2}, cache.rows);
+  const States<double> reference = swept_reference(std::vector<double>{2}, cache.rows());
   CHECK(reference.o[0] == Approx(-1).margin(1e-6));
   CHECK(reference.lse[0] == Approx(std::log(4.0)).margin(1e-6));
 }
@@ -132,8 +130,8 @@ TEST_CASE("attention by hand, with its reference") {
 TEST_CASE("scores are divided by the root of the head dimension") {
   // q.k = 16 over four elements: the score is 8.
   const Shape shape{1, 1, 4, 1};
-  const Cache<float> cache = make_cache<float>(shape, {2, 2, 2, 2}, {1, 2, 3, 4});
-  const States<float> fast = swept(std::vector<float>(4, 2), cache.rows);
+  const Cache cache = make_cache(shape, {2, 2, 2, 2}, {1, 2, 3, 4});
+  const States<float> fast = swept(std::vector<float>(4, 2), cache.rows());
   CHECK(fast.lse[0] == 8);
   CHECK(fast.o == cache.v);
 }
@@ -206,16 +204,13 @@ TEST_CASE("every number of positions around the blocks, every width around the l
 TEST_CASE("a head's result does not depend on the heads beside it, bit for bit") {
   const Shape shape{7, 1, 40, 201};
   const std::vector<float> q = draw_query(shape, 62);
-  const Cache<Bf16> cache = [&] {
-    const Cache<float> wide = draw_cache(shape, 62);
-    return make_cache(shape, to_bf16s(wide.k), to_bf16s(wide.v));
-  }();
-  const States<float> together = swept(q, cache.rows);
-  CHECK(swept(q, cache.rows) == together);
+  const Cache cache = draw_cache(shape, 62, Format::bf16);
+  const States<float> together = swept(q, cache.rows());
+  CHECK(swept(q, cache.rows()) == together);
   std::size_t checked = 0;
   for (std::size_t g = 0; g < shape.heads; ++g) {
     const std::size_t at = g * shape.head_dim;
-    const States<float> alone = swept(std::span(q).subspan(at, shape.head_dim), cache.rows);
+    const States<float> alone = swept(std::span(q).subspan(at, shape.head_dim), cache.rows());
     const std::span<const float> o = std::span(together.o).subspan(at, shape.head_dim);
     CHECK(alone.o == std::vector<float>(o.begin(), o.end()));
     CHECK(alone.lse[0] == together.lse[g]);
@@ -226,7 +221,7 @@ TEST_CASE("a head's result does not depend on the heads beside it, bit for bit")
 
 TEST_CASE("no positions give an empty state") {
   const std::vector<float> q(3 * 8, 1);
-  const KvRows<float> none{nullptr, nullptr, 1, 8, 0, 0};
+  const KvRows none{.kv_heads = 1, .head_dim = 8};
   const States<float> fast = swept(q, none);
   CHECK(fast.o == std::vector<float>(3 * 8, 0));
   CHECK(fast.lse == std::vector<float>(3, static_cast<float>(-infinity)));
@@ -243,11 +238,11 @@ TEST_CASE("scores whose exponentials overflow do no harm") {
     std::vector<float> v(shape.positions, 3);
     k[peak] = 1;
     v[peak] = 7;
-    const Cache<float> cache = make_cache(shape, k, v);
-    const States<float> fast = swept(std::vector<float>{200}, cache.rows);
+    const Cache cache = make_cache(shape, k, v);
+    const States<float> fast = swept(std::vector<float>{200}, cache.rows());
     CHECK(fast.o == std::vector<float>{7});
     CHECK(fast.lse == std::vector<float>{200});
-    const States<float> low = swept(std::vector<float>{-200}, cache.rows);
+    const States<float> low = swept(std::vector<float>{-200}, cache.rows());
     CHECK(low.o[0] == Approx(3).epsilon(1e-6));
     CHECK(low.lse[0] == Approx(200 + std::log(150.0)).epsilon(1e-6));
     ++checked;
@@ -257,35 +252,15 @@ TEST_CASE("scores whose exponentials overflow do no harm") {
 
 namespace {
 
-// The same rows, each KV head followed by `spare` rows of NaN; after the last head nothing follows,
-// so that a sanitizer sees a read past it.
-template <class Stored>
-std::vector<Stored> spread(const Shape& shape, const std::vector<Stored>& rows, std::size_t spare,
-                           Stored poison) {
-  std::vector<Stored> result;
-  const std::size_t block = shape.positions * shape.head_dim;
-  for (std::size_t h = 0; h < shape.kv_heads; ++h) {
-    result.insert(result.end(), rows.begin() + static_cast<std::ptrdiff_t>(h * block),
-                  rows.begin() + static_cast<std::ptrdiff_t>((h + 1) * block));
-    if (h + 1 < shape.kv_heads) {
-      result.insert(result.end(), spare * shape.head_dim, poison);
-    }
-  }
-  return result;
-}
-
-template <class Stored>
-void check_stride(const Shape& shape, const Cache<Stored>& compact, Stored poison) {
-  constexpr std::size_t spare = 5;
-  Cache<Stored> spaced = make_cache(shape, spread(shape, compact.k, spare, poison),
-                                    spread(shape, compact.v, spare, poison));
-  spaced.rows.head_stride += spare * shape.head_dim;
+void check_spare(const Shape& shape, Format format) {
+  const Cache compact = draw_cache(shape, 64, format);
+  const Cache spaced = draw_cache(shape, 64, format, 5);
   const std::vector<float> q = draw_query(shape, 63);
-  const States<float> expected = swept(q, compact.rows);
+  const States<float> expected = swept(q, compact.rows());
   CHECK(std::isfinite(expected.o[0]));
-  CHECK(swept(q, spaced.rows) == expected);
-  const States<double> reference = swept_reference(to_doubles(q), compact.rows);
-  CHECK(swept_reference(to_doubles(q), spaced.rows) == reference);
+  CHECK(swept(q, spaced.rows()) == expected);
+  const States<double> reference = swept_reference(to_doubles(q), compact.rows());
+  CHECK(swept_reference(to_doubles(q), spaced.rows()) == reference);
 }
 
 }  // namespace
@@ -293,13 +268,11 @@ void check_stride(const Shape& shape, const Cache<Stored>& compact, Stored poiso
 TEST_CASE("rows past the positions are never read") {
   std::size_t checked = 0;
   for (const std::size_t positions : {1U, 3U, 63U, 66U, 128U}) {
-    CAPTURE(positions);
-    const Shape shape{6, 3, 20, positions};
-    const Cache<float> wide = draw_cache(shape, 64);
-    check_stride(shape, wide, std::numeric_limits<float>::quiet_NaN());
-    const Cache<Bf16> narrow = make_cache(shape, to_bf16s(wide.k), to_bf16s(wide.v));
-    check_stride(shape, narrow, Bf16{0x7FC0});
-    ++checked;
+    for (const auto& [format, name] : enum_names<Format>) {
+      CAPTURE(positions, name);
+      check_spare({6, 3, 20, positions}, format);
+      ++checked;
+    }
   }
-  CHECK(checked == 5);
+  CHECK(checked == 5 * 6);
 }

@@ -48,7 +48,7 @@ inline std::vector<Bf16> to_bf16s(std::span<const float> values) {
 }
 
 inline std::vector<float> round_bf16(std::vector<float> values) {
-  std::ranges::for_each(values, [](float& value) { value = rounded(Format::bf16, value); });
+  round_rows(Format::bf16, 1, values);
   return values;
 }
 
