@@ -1,244 +1,213 @@
 #include "analysis/closed_form.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <optional>
 
-#include "analysis/fluid_memory.hpp"
+#include "analysis/block_reads.hpp"
+#include "analysis/list_schedule.hpp"
 #include "analysis/operation_costs.hpp"
 
 namespace qfs {
 namespace {
 
-/// One device: an executor that runs one operation at a time, and its memory.
-class Executor {
- public:
-  explicit Executor(const AnalyticDevice& device) : device_(device), memory_(device.bandwidth) {}
+using Task = ListSchedule::Task;
+using Tasks = ListSchedule::Tasks;
 
-  /// When the operation ends that is the next to run here and has its inputs at `ready`. The
-  /// launches come first; then the memory stream and the arithmetic run side by side.
-  double run(double ready, const AnalyticCost& cost) {
-    const double launched = std::max(ready, free_) + launch_time(cost, device_).value();
-    const double streamed = memory_.end(memory_.add(launched, cost.bytes));
-    free_ = std::max(streamed, launched + arithmetic_time(cost, device_).value());
-    return free_;
-  }
-  FluidMemory& memory() { return memory_; }
+/// Program order within a layer.
+enum class Place { q, k, v, sweep, merge, o, ffn, lm_head, count };
 
- private:
-  const AnalyticDevice& device_;
-  FluidMemory memory_;
-  double free_ = 0;
+/// The residual stream between two layers: after which task it has each value. None: from the
+/// start.
+struct Stream {
+  std::optional<Task> now;
+  std::optional<Task> before_ffn;
+  std::optional<Task> network_input;
 };
 
-/// One direction of the link: first in, first out.
-class Port {
+/// Tasks and, where the caches have a device of their own, the messages between the two.
+class Stack {
  public:
-  explicit Port(const AnalyticParameters& parameters) : parameters_(parameters) {}
-
-  /// When a message arrives that is `ready`. Messages are given in the order in which they become
-  /// ready.
-  double send(double ready, Bytes bytes) {
-    const Seconds busy = parameters_.link_message_overhead + bytes / parameters_.link_bandwidth;
-    free_ = std::max(ready, free_) + busy.value();
-    return free_ + parameters_.link_latency.value();
-  }
-
- private:
-  const AnalyticParameters& parameters_;
-  double free_ = 0;
-};
-
-/// The cache as the sweeps see it: which append each of them waits for.
-class CacheWrites {
- public:
-  CacheWrites(const AnalyticParameters& parameters, FluidMemory& memory)
-      : own_first_(parameters.current_token == CurrentToken::append_first),
-        memory_(memory),
-        last_(parameters.shape.layers) {}
-
-  /// The append of `layer` starts; returns when the sweep of the same token finds its cache ready:
-  /// after the previous token's append, or after this one (append_first).
-  double write(std::size_t layer, double start, Bytes bytes) {
-    const FluidMemory::Stream append = memory_.add(start, bytes);
-    const std::optional<FluidMemory::Stream> previous = last_[layer];
-    last_[layer] = append;
-    if (own_first_) {
-      return memory_.end(append);
-    }
-    return previous ? memory_.end(*previous) : 0;
-  }
-  /// Whether a sweep of the present cache could start before `time`.
-  bool settled_before(std::size_t layer, double time) {
-    return !last_[layer] || memory_.ends_before(*last_[layer], time);
-  }
-
- private:
-  bool own_first_;
-  FluidMemory& memory_;
-  std::vector<std::optional<FluidMemory::Stream>> last_;  // by layer
-};
-
-class TwoDevice {
- public:
-  explicit TwoDevice(const AnalyticParameters& parameters)
+  Stack(const AnalyticParameters& parameters, bool two_devices)
       : parameters_(parameters),
         costs_(parameters),
-        compute_(parameters.compute),
-        cache_(parameters.cache),
-        to_cache_(parameters),
-        to_compute_(parameters),
-        writes_(parameters, cache_.memory()) {}
-
-  // The compute device's order is the same whatever the times: q is awaited by the cache device and
-  // goes first, every later operation waits for the one before it, and o waits for the sweep.
-  double layer(std::size_t layer, std::size_t token, double x) {
-    switch (parameters_.block) {
-      case BlockOrder::standard:
-        return compute_.run(attend(layer, token, project(x)), costs_.ffn());
-      case BlockOrder::swapped:
-        return attend(layer, token, project(compute_.run(x, costs_.ffn())));
-      case BlockOrder::early_q:
-        return attend(layer, token, project_early(x));
+        reads_(block_reads(parameters.block)),
+        two_devices_(two_devices),
+        compute_(schedule_.add_device(parameters.compute)),
+        cache_(two_devices ? schedule_.add_device(parameters.cache) : compute_),
+        appends_(parameters.shape.layers) {
+    if (two_devices) {
+      to_cache_ = schedule_.add_port(parameters.link_message_overhead, parameters.link_bandwidth,
+                                     parameters.link_latency);
+      to_compute_ = schedule_.add_port(parameters.link_message_overhead, parameters.link_bandwidth,
+                                       parameters.link_latency);
     }
-    return x;
   }
-  double lm_head(double x) { return compute_.run(x, costs_.lm_head()); }
+
+  AnalyticTimes times() {
+    std::vector<Task> outputs;
+    std::vector<Task> ends;
+    std::optional<Task> input;
+    for (token_ = 0; token_ < parameters_.tokens; ++token_) {
+      outputs.push_back(add_token(input));
+      ends.push_back(parameters_.lm_head ? add_lm_head(outputs.back()) : outputs.back());
+      input = ends.back();
+    }
+    const std::vector<double> end_of = schedule_.run();
+    AnalyticTimes times{Seconds(end_of[outputs.front()]), {}};
+    double start = 0;
+    for (const Task end : ends) {
+      times.step_times.emplace_back(end_of[end] - start);
+      start = end_of[end];
+    }
+    return times;
+  }
 
  private:
   struct Projected {
-    double q_there;   // on the cache device
-    double kv_there;  // likewise
-    double kv_made;   // on the compute device, for the merge
+    Tasks made;      // on the compute device
+    Tasks q_there;   // on the cache's
+    Tasks kv_there;  // likewise
   };
 
-  Projected project(double x) {
-    if (costs_.fused_qkv()) {
-      const double made = compute_.run(x, costs_.qkv());
-      const double there = to_cache_.send(made, costs_.q_message() + costs_.kv_message());
-      return {there, there, made};
+  Task add_token(std::optional<Task> input) {
+    Stream stream{input, input, input};
+    for (layer_ = 0; layer_ < parameters_.shape.layers; ++layer_) {
+      stream = add_layer(stream);
     }
-    const double q_there = to_cache_.send(compute_.run(x, costs_.q()), costs_.q_message());
-    return project_kv(x, q_there);
-  }
-  Projected project_early(double x) {
-    const double q_there = to_cache_.send(compute_.run(x, costs_.q()), costs_.q_message());
-    return project_kv(compute_.run(x, costs_.ffn()), q_there);
-  }
-  Projected project_kv(double z, double q_there) {
-    const double made = compute_.run(z, costs_.kv());
-    return {q_there, to_cache_.send(made, costs_.kv_message()), made};
+    return stream.now.value();
   }
 
-  double attend(std::size_t layer, std::size_t token, const Projected& projected) {
-    const double cache_ready = writes_.write(layer, projected.kv_there, costs_.append());
-    const double swept = cache_.run(std::max(projected.q_there, cache_ready),
-                                    costs_.sweep(costs_.swept_positions(token)));
-    const double parked = to_compute_.send(swept, costs_.partial_message());
-    return compute_.run(std::max(projected.kv_made, parked), costs_.o());
+  Stream add_layer(const Stream& x) {
+    if (reads_.ffn_first) {
+      const Task z = add(Place::ffn, costs_.ffn(), after(x.now));
+      return {add_attention(x, z, z), x.now, x.network_input};
+    }
+    const Task y = add_attention(x, std::nullopt, x.now);
+    return {add(Place::ffn, costs_.ffn(), {y}), y, x.network_input};
   }
+
+  /// The attention's output added to the stream as it is after `residual`.
+  Task add_attention(const Stream& x, std::optional<Task> z, std::optional<Task> residual) {
+    const auto point = [&](ReadPoint read) {
+      switch (point_in_layer(read, layer_)) {
+        case ReadPoint::after_ffn:
+          return after(z);
+        case ReadPoint::before_ffn:
+          return after(x.before_ffn);
+        case ReadPoint::network_input:
+          return after(x.network_input);
+        case ReadPoint::input:
+          break;
+      }
+      return after(x.now);
+    };
+    const Projected projected = project(point(reads_.q), point(reads_.k), point(reads_.v));
+    Tasks operands = sweep(projected);
+    if (!own_token_first()) {
+      operands.insert(operands.end(), projected.made.begin(), projected.made.end());
+      operands = {add(Place::merge, {}, operands)};
+    }
+    if (residual) {
+      operands.push_back(*residual);
+    }
+    return add(Place::o, costs_.o(), operands);
+  }
+
+  Projected project(const Tasks& q_from, const Tasks& k_from, const Tasks& v_from) {
+    Projected projected;
+    if (costs_.fused_qkv(layer_)) {
+      const Task qkv = add(Place::q, costs_.qkv(), q_from);
+      projected.made = {qkv};
+      projected.q_there = to_cache(costs_.q_message() + costs_.kv_message(), qkv);
+      projected.kv_there = projected.q_there;
+      return projected;
+    }
+    const Task q = add(Place::q, costs_.q(), q_from);
+    projected.q_there = to_cache(costs_.q_message(), q);
+    if (kv_together(reads_)) {
+      const Task kv = add(Place::k, costs_.kv(), k_from);
+      projected.kv_there = to_cache(costs_.kv_message(), kv);
+      projected.made = {q, kv};
+      return projected;
+    }
+    const Task k = add(Place::k, costs_.k_or_v(), k_from);
+    const Task v = add(Place::v, costs_.k_or_v(), v_from);
+    projected.kv_there = to_cache(costs_.k_or_v_message(), k);
+    const Tasks v_there = to_cache(costs_.k_or_v_message(), v);
+    projected.kv_there.insert(projected.kv_there.end(), v_there.begin(), v_there.end());
+    projected.made = {q, k, v};
+    return projected;
+  }
+
+  /// The append and the sweep; the result where the merge finds it. The sweep waits for the append
+  /// of the token before or, if the own token goes first, for its own.
+  Tasks sweep(const Projected& projected) {
+    const std::optional<Task> before = appends_[layer_];
+    const Task append = schedule_.add_write(cache_, costs_.append(token_), projected.kv_there);
+    appends_[layer_] = append;
+    Tasks waits = projected.q_there;
+    if (own_token_first()) {
+      waits.push_back(append);
+    } else if (before) {
+      waits.push_back(*before);
+    }
+    const Task swept = schedule_.add_operation(cache_, costs_.sweep(costs_.swept_positions(token_)),
+                                               rank(Place::sweep), waits);
+    if (!two_devices_) {
+      return {swept};
+    }
+    return {schedule_.add_message(to_compute_, costs_.partial_message(), {swept})};
+  }
+
+  Task add_lm_head(Task output) { return add(Place::lm_head, costs_.lm_head(), {output}); }
+
+  Task add(Place place, const AnalyticCost& cost, const Tasks& waits) {
+    return schedule_.add_operation(compute_, cost, rank(place), waits);
+  }
+
+  Tasks to_cache(Bytes bytes, Task made) {
+    return two_devices_ ? Tasks{schedule_.add_message(to_cache_, bytes, {made})} : Tasks{made};
+  }
+
+  /// The cache device awaits q, and k and v where the sweep covers them.
+  [[nodiscard]] ListSchedule::Rank rank(Place place) const {
+    const bool kv = place == Place::k || place == Place::v;
+    const bool awaited = place == Place::q || (kv && own_token_first());
+    const std::size_t places = static_cast<std::size_t>(Place::count);
+    const std::size_t layers = parameters_.shape.layers;
+    return {two_devices_ && awaited,
+            (token_ * (layers + 1) + layer_) * places + static_cast<std::size_t>(place)};
+  }
+
+  [[nodiscard]] bool own_token_first() const {
+    return parameters_.current_token == CurrentToken::append_first;
+  }
+  static Tasks after(std::optional<Task> task) { return task ? Tasks{*task} : Tasks{}; }
 
   const AnalyticParameters& parameters_;
   AnalyticCosts costs_;
-  Executor compute_;
-  Executor cache_;
-  Port to_cache_;
-  Port to_compute_;
-  CacheWrites writes_;
+  BlockReads reads_;
+  bool two_devices_;
+  ListSchedule schedule_;
+  ListSchedule::Device compute_;
+  ListSchedule::Device cache_;
+  ListSchedule::Port to_cache_ = 0;
+  ListSchedule::Port to_compute_ = 0;
+  std::vector<std::optional<Task>> appends_;  // by layer: of the token before
+  std::size_t token_ = 0;
+  std::size_t layer_ = 0;
 };
-
-class Colocated {
- public:
-  explicit Colocated(const AnalyticParameters& parameters)
-      : parameters_(parameters),
-        costs_(parameters),
-        device_(parameters.compute),
-        writes_(parameters, device_.memory()) {}
-
-  double layer(std::size_t layer, std::size_t token, double x) {
-    const AnalyticCost sweep = costs_.sweep(costs_.swept_positions(token));
-    switch (parameters_.block) {
-      case BlockOrder::standard:
-        return device_.run(attend(layer, sweep, x), costs_.ffn());
-      case BlockOrder::swapped:
-        return attend(layer, sweep, device_.run(x, costs_.ffn()));
-      case BlockOrder::early_q:
-        return attend_early(layer, sweep, x);
-    }
-    return x;
-  }
-  double lm_head(double x) { return device_.run(x, costs_.lm_head()); }
-
- private:
-  // kv is ready with q, hence before the sweep.
-  double attend(std::size_t layer, const AnalyticCost& sweep, double x) {
-    if (costs_.fused_qkv()) {
-      const double made = device_.run(x, costs_.qkv());
-      return finish(layer, sweep, made, made);
-    }
-    const double q_made = device_.run(x, costs_.q());
-    return finish(layer, sweep, q_made, device_.run(x, costs_.kv()));
-  }
-  // The sweep is ready when q is made and the previous token's append has landed. If that was
-  // before z, it is ready longer than kv and goes first; else kv does, by program order at the
-  // latest. The ffn is ready at x, before both.
-  double attend_early(std::size_t layer, const AnalyticCost& sweep, double x) {
-    const double q_made = device_.run(x, costs_.q());
-    const double z = device_.run(x, costs_.ffn());
-    const bool sweep_first =
-        parameters_.current_token == CurrentToken::merge && writes_.settled_before(layer, z);
-    if (!sweep_first) {
-      return finish(layer, sweep, q_made, device_.run(z, costs_.kv()));
-    }
-    const double swept = device_.run(q_made, sweep);
-    const double kv_made = device_.run(z, costs_.kv());
-    writes_.write(layer, kv_made, costs_.append());
-    return device_.run(std::max(swept, kv_made), costs_.o());
-  }
-  // k and v are there: append, sweep, o.
-  double finish(std::size_t layer, const AnalyticCost& sweep, double q_made, double kv_made) {
-    const double cache_ready = writes_.write(layer, kv_made, costs_.append());
-    const double swept = device_.run(std::max(q_made, cache_ready), sweep);
-    return device_.run(std::max(swept, kv_made), costs_.o());
-  }
-
-  const AnalyticParameters& parameters_;
-  AnalyticCosts costs_;
-  Executor device_;
-  CacheWrites writes_;
-};
-
-// A token's input is there when the token before it has ended; its embedding costs nothing.
-template <class Arrangement>
-AnalyticTimes times_of(const AnalyticParameters& parameters) {
-  assert(parameters.tokens >= 1 && parameters.batch >= 1);
-  Arrangement arrangement(parameters);
-  AnalyticTimes times;
-  double end = 0;
-  for (std::size_t token = 0; token < parameters.tokens; ++token) {
-    const double input = end;
-    for (std::size_t layer = 0; layer < parameters.shape.layers; ++layer) {
-      end = arrangement.layer(layer, token, end);
-    }
-    if (token == 0) {
-      times.stack_time = Seconds(end);
-    }
-    if (parameters.lm_head) {
-      end = arrangement.lm_head(end);
-    }
-    times.step_times.emplace_back(end - input);
-  }
-  return times;
-}
 
 }  // namespace
 
 AnalyticTimes two_device_times(const AnalyticParameters& parameters) {
-  return times_of<TwoDevice>(parameters);
+  assert(parameters.tokens >= 1 && parameters.batch >= 1);
+  return Stack(parameters, true).times();
 }
 
 AnalyticTimes colocated_times(const AnalyticParameters& parameters) {
-  return times_of<Colocated>(parameters);
+  assert(parameters.tokens >= 1 && parameters.batch >= 1);
+  return Stack(parameters, false).times();
 }
 
 }  // namespace qfs

@@ -1,6 +1,6 @@
-// The times of a run without simulating it: a recurrence over tokens and layers, in double seconds.
-// It is the independent twin of the simulator and shares no code with it; where both apply they
-// must agree.
+// The times of a run without simulating it: every operation, message and write of the layers as
+// tasks of a list schedule, in double seconds. It is the independent twin of the simulator and
+// shares no code with it; where both apply they must agree.
 //
 // Covers one wave of equal requests and the arrangements two_device and colocated. The semantics
 // are DESIGN.md 4 to 6.

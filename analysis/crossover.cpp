@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/block_reads.hpp"
 #include "analysis/operation_costs.hpp"
 
 namespace qfs {
@@ -26,6 +27,11 @@ double positions_in(Seconds time, const AnalyticParameters& parameters) {
        positions(none.exps / cache.exp_rate, (one.exps - none.exps) / cache.exp_rate)});
 }
 
+/// Whether a sweep takes time in proportion to its positions, and has the memory to itself.
+bool sweep_is_linear(const AttentionMethod& attention) {
+  return attention.form != AttentionForm::score_matrix && attention.growth == CacheGrowth::in_place;
+}
+
 Seconds message_time(const AnalyticParameters& parameters, Bytes bytes) {
   return parameters.link_message_overhead + bytes / parameters.link_bandwidth +
          parameters.link_latency;
@@ -37,37 +43,70 @@ bool query_finds_port_free(const AnalyticParameters& parameters) {
   const AnalyticCosts costs(parameters);
   const Seconds port =
       parameters.link_message_overhead + costs.kv_message() / parameters.link_bandwidth;
+  const BlockReads reads = block_reads(parameters.block);
   Seconds until_q =
       time_alone(costs.o(), parameters.compute) + time_alone(costs.q(), parameters.compute);
-  if (parameters.block != BlockOrder::early_q) {
+  if (reads.q == ReadPoint::input ? !reads.ffn_first : reads.q == ReadPoint::after_ffn) {
     until_q += time_alone(costs.ffn(), parameters.compute);
   }
+  if (reads.k != reads.q && reads.q == ReadPoint::after_ffn) {
+    until_q += time_alone(costs.k_or_v(), parameters.compute);  // early_k
+  }
   return parameters.shape.layers == 1 || port <= until_q;
+}
+
+/// What the compute device does between a layer's q and its merge, in the layer where that is the
+/// least (the first, in shifted_q); none where sweeps queue up behind each other.
+std::optional<Seconds> time_beside_sweep(const AnalyticCosts& costs,
+                                         const AnalyticParameters& parameters) {
+  const BlockReads reads = block_reads(parameters.block);
+  if (reads.q == ReadPoint::network_input) {
+    return std::nullopt;
+  }
+  const AnalyticDevice& compute = parameters.compute;
+  Seconds beside(0);
+  if (kv_together(reads)) {
+    beside += time_alone(costs.kv(), compute);
+  } else {
+    const bool k_before_q = reads.k == ReadPoint::input && reads.q == ReadPoint::after_ffn;
+    beside += (k_before_q ? 1.0 : 2.0) * time_alone(costs.k_or_v(), compute);
+  }
+  if (reads.ffn_first && reads.q == ReadPoint::input) {
+    beside += time_alone(costs.ffn(), compute);
+  }
+  if (reads.ffn_first && reads.v == ReadPoint::input) {
+    beside -= costs.append(0) / parameters.cache.bandwidth;  // it lands while the sweep runs
+  }
+  return beside;
 }
 
 }  // namespace
 
 std::optional<double> ffn_crossover(const AnalyticParameters& parameters) {
+  if (!sweep_is_linear(parameters.attention)) {
+    return std::nullopt;
+  }
   const AnalyticCosts costs(parameters);
   const double found = positions_in(time_alone(costs.ffn(), parameters.compute), parameters);
   return found < 0 ? std::nullopt : std::optional(found);
 }
 
 std::optional<double> latency_crossover(const AnalyticParameters& parameters) {
-  if (parameters.current_token == CurrentToken::append_first) {
+  if (parameters.current_token == CurrentToken::append_first ||
+      !sweep_is_linear(parameters.attention)) {
     return std::nullopt;
   }
   const AnalyticCosts costs(parameters);
   if (!query_finds_port_free(parameters)) {
     return std::nullopt;
   }
-  Seconds beside = time_alone(costs.kv(), parameters.compute);
-  if (parameters.block == BlockOrder::early_q) {
-    beside += time_alone(costs.ffn(), parameters.compute);
+  const std::optional<Seconds> beside = time_beside_sweep(costs, parameters);
+  if (!beside) {
+    return std::nullopt;
   }
   const Seconds messages = message_time(parameters, costs.q_message()) +
                            message_time(parameters, costs.partial_message());
-  const double found = positions_in(beside - messages, parameters);
+  const double found = positions_in(*beside - messages, parameters);
   return found < 0 ? std::nullopt : std::optional(found);
 }
 

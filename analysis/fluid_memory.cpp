@@ -7,31 +7,13 @@ namespace qfs {
 
 FluidMemory::Stream FluidMemory::add(double start, Bytes bytes) {
   assert(start >= now_);
-  const Stream stream = ends_.size();
-  ends_.push_back(unlimited);
-  waiting_.insert({start, Waiting{stream, static_cast<double>(bytes.value())}});
-  return stream;
-}
-
-double FluidMemory::end(Stream stream) {
-  while (ends_[stream] == unlimited && !(waiting_.empty() && in_flight_.empty())) {
-    advance();
+  if (!in_flight_.empty() && start > now_) {
+    const double bytes_each = (start - now_) * bandwidth_ / static_cast<double>(in_flight_.size());
+    served_ = std::min(served_ + bytes_each, in_flight_.begin()->first);
   }
-  return ends_[stream];
-}
-
-bool FluidMemory::ends_before(Stream stream, double time) {
-  while (std::min(next_start(), next_end()) < time) {
-    advance();
-  }
-  return ends_[stream] < time;
-}
-
-double FluidMemory::next_start() const {
-  if (waiting_.empty()) {
-    return unlimited;
-  }
-  return waiting_.begin()->first;
+  now_ = start;
+  in_flight_.insert({served_ + static_cast<double>(bytes.value()), started_});
+  return started_++;
 }
 
 double FluidMemory::next_end() const {
@@ -42,36 +24,20 @@ double FluidMemory::next_end() const {
   return now_ + bytes_each * static_cast<double>(in_flight_.size()) / bandwidth_;
 }
 
-// An end goes before a start at the same time: with unlimited bandwidth streams never meet.
-void FluidMemory::advance() {
-  if (next_end() <= next_start()) {
-    take_end();
-  } else {
-    take_start();
+std::optional<FluidMemory::Stream> FluidMemory::take_end_by(double time) {
+  const double end = next_end();
+  if (end == unlimited || end > time) {
+    return std::nullopt;
   }
-}
-
-void FluidMemory::take_start() {
-  const double start = next_start();
-  if (!in_flight_.empty()) {
-    const double bytes_each = (start - now_) * bandwidth_ / static_cast<double>(in_flight_.size());
-    served_ = std::min(served_ + bytes_each, in_flight_.begin()->first);
-  }
-  const Waiting& waiting = waiting_.begin()->second;
-  in_flight_.insert({served_ + waiting.bytes, waiting.stream});
-  waiting_.erase(waiting_.begin());
-  now_ = start;
-}
-
-void FluidMemory::take_end() {
-  now_ = next_end();
+  now_ = end;
   const auto first = in_flight_.begin();
+  const Stream stream = first->second;
   served_ = first->first;
-  ends_[first->second] = now_;
   in_flight_.erase(first);
   if (in_flight_.empty()) {
     served_ = 0;  // keeps the marks small, so that a lone stream takes exactly bytes / bandwidth
   }
+  return stream;
 }
 
 }  // namespace qfs

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/block_reads.hpp"
+
 namespace qfs {
 namespace {
 
@@ -10,8 +12,10 @@ constexpr std::int64_t token_bytes = 4;  // the arg max that the LM head writes
 
 constexpr std::int64_t count(std::size_t value) { return static_cast<std::int64_t>(value); }
 
-constexpr Bytes bytes_of(std::size_t values, Format format) {
-  return Bytes(count(values * bytes_per_value(format)));
+// An int8 row carries its fp32 scale.
+constexpr Bytes bytes_of(std::size_t rows, std::size_t values, Format format) {
+  const std::size_t scale = format == Format::int8 ? 4 : 0;
+  return Bytes(count(rows * (values * bytes_per_value(format) + scale)));
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ AnalyticCost AnalyticCosts::product(std::size_t in, std::size_t out) const {
   const std::int64_t values = count(in) * count(out);
   AnalyticCost cost;
   cost.launches = 1;
-  cost.bytes = Bytes(values * count(weight_bytes_per_value));
+  cost.bytes = bytes_of(out, in, parameters_.formats.weights);
   cost.macs = Macs(values * count(parameters_.batch));
   return cost;
 }
@@ -59,20 +63,28 @@ AnalyticCost AnalyticCosts::with_activations(AnalyticCost cost, Bytes activation
 }
 
 Bytes AnalyticCosts::residual() const {
-  return bytes_of(parameters_.shape.hidden, parameters_.formats.residual_wire);
+  return bytes_of(1, parameters_.shape.hidden, parameters_.formats.residual_wire);
 }
 
 // One value per query channel: the query, and the attention's output, of one request.
 Bytes AnalyticCosts::attention() const {
-  return bytes_of(parameters_.shape.q_width(), parameters_.formats.wire);
+  return bytes_of(parameters_.shape.heads, parameters_.shape.head_dim, parameters_.formats.wire);
+}
+
+Bytes AnalyticCosts::current_k() const {
+  return bytes_of(parameters_.shape.kv_heads, parameters_.shape.head_dim, parameters_.formats.wire);
+}
+
+Bytes AnalyticCosts::cache_row() const {
+  return bytes_of(2 * parameters_.shape.kv_heads, parameters_.shape.head_dim,
+                  parameters_.formats.kv);
 }
 
 Bytes AnalyticCosts::q_message() const { return count(parameters_.batch) * attention(); }
 
-Bytes AnalyticCosts::kv_message() const {
-  const Bytes k = bytes_of(parameters_.shape.kv_width(), parameters_.formats.wire);
-  return count(parameters_.batch) * (k + k);
-}
+Bytes AnalyticCosts::kv_message() const { return count(parameters_.batch) * 2 * current_k(); }
+
+Bytes AnalyticCosts::k_or_v_message() const { return count(parameters_.batch) * current_k(); }
 
 Bytes AnalyticCosts::partial_message() const {
   const Bytes lse(count(parameters_.shape.heads) * lse_bytes);
@@ -86,29 +98,66 @@ AnalyticCost AnalyticCosts::q() const {
 
 AnalyticCost AnalyticCosts::kv() const {
   const ModelShape& shape = parameters_.shape;
-  const Bytes k = bytes_of(shape.kv_width(), parameters_.formats.wire);
-  return with_activations(product(shape.hidden, 2 * shape.kv_width()), residual() + k + k);
+  return with_activations(product(shape.hidden, 2 * shape.kv_width()),
+                          residual() + 2 * current_k());
+}
+
+AnalyticCost AnalyticCosts::k_or_v() const {
+  const ModelShape& shape = parameters_.shape;
+  return with_activations(product(shape.hidden, shape.kv_width()), residual() + current_k());
 }
 
 AnalyticCost AnalyticCosts::qkv() const {
   const ModelShape& shape = parameters_.shape;
-  const Bytes k = bytes_of(shape.kv_width(), parameters_.formats.wire);
   const std::size_t width = shape.q_width() + 2 * shape.kv_width();
-  return with_activations(product(shape.hidden, width), residual() + attention() + k + k);
+  return with_activations(product(shape.hidden, width), residual() + attention() + 2 * current_k());
 }
 
 // Per query head and position: head_dim MACs for the score, head_dim for the value, one
 // exponential.
 AnalyticCost AnalyticCosts::sweep(std::size_t positions) const {
   const ModelShape& shape = parameters_.shape;
-  const std::int64_t rows = count(parameters_.batch) * count(positions);
+  const bool square = parameters_.attention.form == AttentionForm::score_matrix;
+  const std::int64_t scores =  // of one head
+      count(parameters_.batch) * count(positions) * (square ? count(positions) : 1);
   AnalyticCost cost;
   cost.launches = 1;
-  cost.bytes = rows * bytes_of(2 * shape.kv_width(), parameters_.formats.kv);
-  cost.macs = Macs(rows * 2 * count(shape.q_width()));
-  cost.exps = Exps(rows * count(shape.heads));
+  cost.bytes = count(parameters_.batch) * swept_bytes(positions);
+  cost.macs = Macs(scores * 2 * count(shape.q_width()));
+  cost.exps = Exps(scores * count(shape.heads));
   const Bytes lse(count(shape.heads) * lse_bytes);
-  return with_activations(cost, attention() + attention() + lse);
+  return with_activations(cost, 2 * attention() + lse + matrix_bytes(positions));
+}
+
+// 003: K and V once; a transposed K is written and read besides, copies for every query head
+// likewise.
+Bytes AnalyticCosts::swept_bytes(std::size_t positions) const {
+  const ModelShape& shape = parameters_.shape;
+  const std::int64_t rows = count(positions);
+  const Bytes once = rows * cache_row();
+  switch (parameters_.attention.form) {
+    case AttentionForm::minimal:
+    case AttentionForm::score_matrix:
+      return once;
+    case AttentionForm::transposed_k:
+      return once + rows * cache_row();  // K is half of it: written, read
+    case AttentionForm::expanded_heads:
+      return once + 2 * rows * bytes_of(2 * shape.heads, shape.head_dim, parameters_.formats.kv);
+  }
+  return once;
+}
+
+// The n x n scores and the n x n weights of every head are written and read; n - 1 more queries
+// come in and n - 1 more outputs go out. All in fp32.
+Bytes AnalyticCosts::matrix_bytes(std::size_t positions) const {
+  if (parameters_.attention.form != AttentionForm::score_matrix || positions == 0) {
+    return Bytes(0);
+  }
+  const std::int64_t n = count(positions);
+  const std::int64_t heads = count(parameters_.shape.heads);
+  const std::int64_t matrices = 4 * n * n;
+  const std::int64_t rows = 2 * (n - 1) * count(parameters_.shape.head_dim);
+  return Bytes(4 * heads * (matrices + rows));
 }
 
 AnalyticCost AnalyticCosts::o() const {
@@ -122,8 +171,8 @@ AnalyticCost AnalyticCosts::o() const {
 
 AnalyticCost AnalyticCosts::ffn() const {
   const ModelShape& shape = parameters_.shape;
-  AnalyticCost cost = product(shape.hidden, 3 * shape.ffn);
-  cost.launches = 2;  // gate with up, then down
+  AnalyticCost cost = product(shape.hidden, 2 * shape.ffn);  // gate with up, one launch
+  cost += product(shape.ffn, shape.hidden);                  // down
   cost.exps = Exps(count(parameters_.batch) * count(shape.ffn));
   return with_activations(cost, residual() + residual());
 }
@@ -133,12 +182,13 @@ AnalyticCost AnalyticCosts::lm_head() const {
   return with_activations(product(shape.hidden, shape.vocab), residual() + Bytes(token_bytes));
 }
 
-Bytes AnalyticCosts::append() const {
+Bytes AnalyticCosts::append(std::size_t token) const {
   if (parameters_.accounting == Accounting::weights_and_sweep) {
     return Bytes(0);
   }
-  return count(parameters_.batch) *
-         bytes_of(2 * parameters_.shape.kv_width(), parameters_.formats.kv);
+  const bool copies = parameters_.attention.growth == CacheGrowth::copying;
+  const std::int64_t old_rows = copies ? count(parameters_.context + token) : 0;
+  return count(parameters_.batch) * (2 * old_rows + 1) * cache_row();
 }
 
 std::size_t AnalyticCosts::swept_positions(std::size_t token) const {
@@ -146,19 +196,23 @@ std::size_t AnalyticCosts::swept_positions(std::size_t token) const {
   return parameters_.context + token + own;
 }
 
-bool AnalyticCosts::fused_qkv() const {
+bool AnalyticCosts::fused_qkv(std::size_t layer) const {
   return parameters_.current_token == CurrentToken::append_first &&
-         parameters_.block != BlockOrder::early_q;
+         qkv_together(block_reads(parameters_.block), layer);
 }
 
-AnalyticCost AnalyticCosts::static_layer() const {
-  AnalyticCost cost = o();
-  cost += ffn();
-  if (fused_qkv()) {
-    cost += qkv();
-  } else {
-    cost += q();
-    cost += kv();
+AnalyticCost AnalyticCosts::static_layers() const {
+  AnalyticCost cost;
+  for (std::size_t layer = 0; layer < parameters_.shape.layers; ++layer) {
+    cost += o();
+    cost += ffn();
+    if (fused_qkv(layer)) {
+      cost += qkv();
+    } else if (cost += q(); kv_together(block_reads(parameters_.block))) {
+      cost += kv();
+    } else {
+      cost += 2 * k_or_v();
+    }
   }
   return cost;
 }

@@ -34,29 +34,36 @@ class AnalyticCosts {
   explicit AnalyticCosts(const AnalyticParameters& parameters) : parameters_(parameters) {}
 
   [[nodiscard]] AnalyticCost q() const;
-  [[nodiscard]] AnalyticCost kv() const;   // Wk and Wv of one input, one launch
-  [[nodiscard]] AnalyticCost qkv() const;  // the fused product of append_first
+  [[nodiscard]] AnalyticCost kv() const;      // Wk and Wv of one input, one launch
+  [[nodiscard]] AnalyticCost k_or_v() const;  // one of them, where they read two points
+  [[nodiscard]] AnalyticCost qkv() const;     // the fused product of append_first
   [[nodiscard]] AnalyticCost sweep(std::size_t positions) const;
   [[nodiscard]] AnalyticCost o() const;  // with the merge, which costs nothing of its own
   [[nodiscard]] AnalyticCost ffn() const;
   [[nodiscard]] AnalyticCost lm_head() const;
-  [[nodiscard]] Bytes append() const;  // written into the cache's memory
+  /// Into the cache's memory, of a token (from 0); copied caches are read and written whole.
+  [[nodiscard]] Bytes append(std::size_t token) const;
 
   [[nodiscard]] Bytes q_message() const;
   [[nodiscard]] Bytes kv_message() const;
+  [[nodiscard]] Bytes k_or_v_message() const;
   [[nodiscard]] Bytes partial_message() const;  // (o, lse), lse in fp32
 
   /// Positions that a token (from 0) sweeps; append_first includes its own.
   [[nodiscard]] std::size_t swept_positions(std::size_t token) const;
-  /// append_first fuses the projections that read the same stream point; early_q reads two points.
-  [[nodiscard]] bool fused_qkv() const;
-  /// One layer's operations on the device that holds the static weights: everything but sweep and
-  /// append.
-  [[nodiscard]] AnalyticCost static_layer() const;
+  /// append_first fuses the projections of a layer that read the same stream point.
+  [[nodiscard]] bool fused_qkv(std::size_t layer) const;
+  /// The operations of all layers on the device that holds the static weights: everything but
+  /// sweeps and appends.
+  [[nodiscard]] AnalyticCost static_layers() const;
 
  private:
   [[nodiscard]] Bytes residual() const;
   [[nodiscard]] Bytes attention() const;
+  [[nodiscard]] Bytes current_k() const;  // of one request; its v is as large
+  [[nodiscard]] Bytes cache_row() const;  // one position of one request, k and v
+  [[nodiscard]] Bytes swept_bytes(std::size_t positions) const;  // of the cache, one request
+  [[nodiscard]] Bytes matrix_bytes(std::size_t positions) const;
   [[nodiscard]] AnalyticCost product(std::size_t in, std::size_t out) const;
   [[nodiscard]] AnalyticCost with_activations(AnalyticCost cost, Bytes activations) const;
 

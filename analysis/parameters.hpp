@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "decode/accounting.hpp"
+#include "decode/attention_method.hpp"
 #include "decode/block_order.hpp"
 #include "decode/formats.hpp"
 #include "decode/model_shape.hpp"
@@ -26,6 +27,7 @@ struct AnalyticParameters {
   CurrentToken current_token = CurrentToken::merge;
   Accounting accounting = Accounting::full;
   Formats formats;
+  AttentionMethod attention;
   std::size_t batch = 1;    // requests of the one wave, with equal contexts
   std::size_t context = 0;  // cached positions before the first token
   std::size_t tokens = 1;

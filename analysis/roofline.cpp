@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "analysis/block_reads.hpp"
 #include "analysis/operation_costs.hpp"
 
 namespace qfs {
@@ -18,13 +19,13 @@ StepWork step_work(const AnalyticParameters& parameters, std::size_t token) {
   const AnalyticCosts costs(parameters);
   const auto layers = static_cast<std::int64_t>(parameters.shape.layers);
   StepWork work;
-  work.fixed = layers * costs.static_layer();
+  work.fixed = costs.static_layers();
   if (parameters.lm_head) {
     work.fixed += costs.lm_head();
   }
   work.swept = layers * costs.sweep(costs.swept_positions(token));
   if (parameters.current_token == CurrentToken::append_first) {
-    work.swept.bytes += layers * costs.append();
+    work.swept.bytes += layers * costs.append(token);
   }
   return work;
 }
@@ -50,14 +51,26 @@ Seconds port_time(const AnalyticParameters& parameters, std::int64_t messages, B
   return overhead + bytes / parameters.link_bandwidth;
 }
 
-// Towards the cache device a layer's k, v message goes out before the next layer's q, so all but
-// the last count.
+/// Layers whose k and v the step waits for. With `merge` they are those whose messages go out
+/// before the last q: of all layers but the last, or of none where every q goes first.
+std::int64_t layers_awaited(const AnalyticParameters& parameters) {
+  const auto layers = static_cast<std::int64_t>(parameters.shape.layers);
+  if (parameters.current_token == CurrentToken::append_first) {
+    return layers;
+  }
+  const bool all_q_first = block_reads(parameters.block).q == ReadPoint::network_input;
+  return all_q_first ? 0 : layers - 1;
+}
+
 void set_link(Roofline& roofline, const AnalyticParameters& parameters) {
   const AnalyticCosts costs(parameters);
   const auto layers = static_cast<std::int64_t>(parameters.shape.layers);
-  const bool merge = parameters.current_token == CurrentToken::merge;
-  const std::int64_t kv_awaited = merge ? layers - 1 : layers;
-  const std::int64_t messages = costs.fused_qkv() ? layers : layers + kv_awaited;
+  const std::int64_t kv_awaited = layers_awaited(parameters);
+  const std::int64_t each = kv_together(block_reads(parameters.block)) ? 1 : 2;
+  std::int64_t messages = layers + each * kv_awaited;
+  for (std::size_t layer = 0; layer < parameters.shape.layers; ++layer) {
+    messages -= costs.fused_qkv(layer) ? 1 : 0;  // one message for all three
+  }
   const Bytes sent = layers * costs.q_message() + kv_awaited * costs.kv_message();
   set(roofline, AnalyticResource::link_to_cache, port_time(parameters, messages, sent));
   set(roofline, AnalyticResource::link_to_compute,

@@ -8,22 +8,56 @@ namespace {
 
 bool same(StreamPoint a, StreamPoint b) { return a.writer == b.writer; }
 
-StreamPoints standard(LayerBuilder& layer, const StreamPoints& at) {
-  const StreamPoint x = at.now;
-  const StreamPoint y = layer.output(layer.attention({.q = x, .k = x, .v = x}), x);
+/// y = x + A; out = y + M(y).
+StreamPoints attention_then_ffn(LayerBuilder& layer, const StreamPoints& at,
+                                const ReadPoints& read) {
+  const StreamPoint y = layer.output(layer.attention(read), at.now);
   return {.now = layer.feed_forward(y), .before_ffn = y, .input = at.input};
+}
+
+StreamPoints standard(LayerBuilder& layer, const StreamPoints& at) {
+  return attention_then_ffn(layer, at, {.q = at.now, .k = at.now, .v = at.now});
+}
+
+StreamPoints shifted_q(LayerBuilder& layer, const StreamPoints& at) {
+  return attention_then_ffn(layer, at, {.q = at.before_ffn, .k = at.now, .v = at.now});
+}
+
+StreamPoints single_q(LayerBuilder& layer, const StreamPoints& at) {
+  return attention_then_ffn(layer, at, {.q = at.input, .k = at.now, .v = at.now});
+}
+
+/// out = z + A, after z = x + M(x).
+StreamPoints finish_with_attention(LayerBuilder& layer, const StreamPoints& at, StreamPoint z,
+                                   const ReadPoints& read) {
+  const StreamPoint out = layer.output(layer.attention(read), z);
+  return {.now = out, .before_ffn = at.now, .input = at.input};
 }
 
 StreamPoints swapped(LayerBuilder& layer, const StreamPoints& at) {
   const StreamPoint z = layer.feed_forward(at.now);
-  const StreamPoint out = layer.output(layer.attention({.q = z, .k = z, .v = z}), z);
-  return {.now = out, .before_ffn = at.now, .input = at.input};
+  return finish_with_attention(layer, at, z, {.q = z, .k = z, .v = z});
 }
 
 StreamPoints early_q(LayerBuilder& layer, const StreamPoints& at) {
   const StreamPoint z = layer.feed_forward(at.now);
-  const StreamPoint out = layer.output(layer.attention({.q = at.now, .k = z, .v = z}), z);
-  return {.now = out, .before_ffn = at.now, .input = at.input};
+  return finish_with_attention(layer, at, z, {.q = at.now, .k = z, .v = z});
+}
+
+StreamPoints early_k(LayerBuilder& layer, const StreamPoints& at) {
+  const StreamPoint z = layer.feed_forward(at.now);
+  return finish_with_attention(layer, at, z, {.q = z, .k = at.now, .v = z});
+}
+
+StreamPoints early_qk(LayerBuilder& layer, const StreamPoints& at) {
+  const StreamPoint z = layer.feed_forward(at.now);
+  return finish_with_attention(layer, at, z, {.q = at.now, .k = at.now, .v = z});
+}
+
+/// The attention reads nothing of z, to which its output is added.
+StreamPoints parallel(LayerBuilder& layer, const StreamPoints& at) {
+  const StreamPoint z = layer.feed_forward(at.now);
+  return finish_with_attention(layer, at, z, {.q = at.now, .k = at.now, .v = at.now});
 }
 
 }  // namespace
@@ -36,6 +70,16 @@ StreamPoints add_layer(BlockOrder block, LayerBuilder& layer, const StreamPoints
       return swapped(layer, at);
     case BlockOrder::early_q:
       return early_q(layer, at);
+    case BlockOrder::early_k:
+      return early_k(layer, at);
+    case BlockOrder::early_qk:
+      return early_qk(layer, at);
+    case BlockOrder::parallel:
+      return parallel(layer, at);
+    case BlockOrder::shifted_q:
+      return shifted_q(layer, at);
+    case BlockOrder::single_q:
+      return single_q(layer, at);
   }
   throw std::logic_error("add_layer: block order without a layer");
 }

@@ -19,27 +19,26 @@ std::vector<double> sum(std::vector<double> a, const std::vector<double>& b) {
   return a;
 }
 
-template <class Stored>
-double dot(std::span<const double> q, const Stored* row) {
+/// Row: doubles or floats.
+template <class Row>
+double dot(std::span<const double> q, const Row& row) {
   double total = 0;
 #pragma omp simd reduction(+ : total)
   for (std::size_t i = 0; i < q.size(); ++i) {
-    total += q[i] * static_cast<double>(to_float(row[i]));
+    total += q[i] * double{row[i]};
   }
   return total;
 }
 
-double dot(std::span<const double> q, std::span<const double> row) {
-  double total = 0;
-#pragma omp simd reduction(+ : total)
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    total += q[i] * row[i];
+template <class Row>
+void add_scaled(std::span<double> sum, double weight, const Row& row) {
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i] += weight * double{row[i]};
   }
-  return total;
 }
 
-std::vector<double> product(const WeightMatrix& w, const std::vector<double>& x) {
-  std::vector<double> y(w.rows);
+std::vector<double> product(const RowStore& w, const std::vector<double>& x) {
+  std::vector<double> y(w.view().rows);
   linear_reference(w.view(), x, y);
   return y;
 }
@@ -67,6 +66,8 @@ ReferenceDecoder::ReferenceDecoder(const Inputs& inputs, BlockOrder block, Reque
       history_(inputs.shape().layers) {}
 
 std::vector<double> ReferenceDecoder::step(std::vector<double> x) {
+  network_input_ = x;
+  before_ffn_ = x;
   for (LayerId id{0}; id.value() < inputs_.shape().layers; ++id) {
     x = layer(id, x);
   }
@@ -88,12 +89,30 @@ ReferenceDecoder::Vector ReferenceDecoder::layer(LayerId id, const Vector& x) {
       const Vector z = sum(x, feed_forward(id, x));
       return sum(z, attention(id, x, z, z));
     }
+    case BlockOrder::early_k: {
+      const Vector z = sum(x, feed_forward(id, x));
+      return sum(z, attention(id, z, x, z));
+    }
+    case BlockOrder::early_qk: {
+      const Vector z = sum(x, feed_forward(id, x));
+      return sum(z, attention(id, x, x, z));
+    }
+    case BlockOrder::parallel:
+      return sum(sum(x, attention(id, x, x, x)), feed_forward(id, x));
+    case BlockOrder::shifted_q: {
+      const Vector y = sum(x, attention(id, before_ffn_, x, x));
+      before_ffn_ = y;
+      return sum(y, feed_forward(id, y));
+    }
+    case BlockOrder::single_q: {
+      const Vector y = sum(x, attention(id, network_input_, x, x));
+      return sum(y, feed_forward(id, y));
+    }
   }
   throw std::logic_error("ReferenceDecoder: unknown block order");
 }
 
-ReferenceDecoder::Vector ReferenceDecoder::project(const WeightMatrix& w,
-                                                   const std::vector<Bf16>& norm,
+ReferenceDecoder::Vector ReferenceDecoder::project(const RowStore& w, const std::vector<Bf16>& norm,
                                                    const Vector& x) const {
   Vector normed(x.size());
   rms_norm_reference(x, norm, inputs_.shape().norm_epsilon, normed);
@@ -137,27 +156,25 @@ void ReferenceDecoder::attend(LayerId id, std::size_t head, std::span<const doub
   const History& made = history_[id.value()];
   const auto own = [&](const Vector& row) { return std::span(row).subspan(kv_head * d, d); };
 
-  initial.with_rows(initial.positions(), [&](const auto& rows) {
-    Vector weights;
-    const std::size_t base = kv_head * rows.head_stride;
-    for (std::size_t t = 0; t < rows.positions; ++t) {
-      weights.push_back(scale * dot(q, rows.k + base + t * d));
-    }
-    for (const Vector& k : made.k) {
-      weights.push_back(scale * dot(q, own(k)));
-    }
-    softmax(weights);
-    for (std::size_t t = 0; t < rows.positions; ++t) {
-      for (std::size_t i = 0; i < d; ++i) {
-        o[i] += weights[t] * static_cast<double>(to_float(rows.v[base + t * d + i]));
-      }
-    }
-    for (std::size_t t = 0; t < made.v.size(); ++t) {
-      for (std::size_t i = 0; i < d; ++i) {
-        o[i] += weights[rows.positions + t] * own(made.v[t])[i];
-      }
-    }
-  });
+  const std::size_t cached = initial.positions();
+  std::vector<float> k(d);
+  std::vector<float> v(d);
+  Vector weights;
+  for (std::size_t t = 0; t < cached; ++t) {
+    initial.read_head(kv_head, t, k, v);
+    weights.push_back(scale * dot(q, k));
+  }
+  for (const Vector& row : made.k) {
+    weights.push_back(scale * dot(q, own(row)));
+  }
+  softmax(weights);
+  for (std::size_t t = 0; t < cached; ++t) {
+    initial.read_head(kv_head, t, k, v);
+    add_scaled(o, weights[t], v);
+  }
+  for (std::size_t t = 0; t < made.v.size(); ++t) {
+    add_scaled(o, weights[cached + t], own(made.v[t]));
+  }
 }
 
 ReferenceDecoder::Vector ReferenceDecoder::feed_forward(LayerId id, const Vector& x) const {

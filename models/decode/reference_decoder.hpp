@@ -36,7 +36,7 @@ class ReferenceDecoder {
                                  const Vector& v_from);
   /// M.
   [[nodiscard]] Vector feed_forward(LayerId layer, const Vector& x) const;
-  [[nodiscard]] Vector project(const WeightMatrix& w, const std::vector<Bf16>& norm,
+  [[nodiscard]] Vector project(const RowStore& w, const std::vector<Bf16>& norm,
                                const Vector& x) const;
   void finish_heads(Vector& heads, const std::vector<Bf16>& gain) const;
   /// Softmax attention of one query head over the initial cache and the history.
@@ -48,6 +48,8 @@ class ReferenceDecoder {
   RequestId request_;
   std::size_t position_;
   std::vector<History> history_;  // by layer
+  Vector network_input_;          // of the step
+  Vector before_ffn_;             // the stream before the last feed-forward
 };
 
 }  // namespace qfs

@@ -14,6 +14,16 @@ BlockNote block_note(BlockOrder block) {
       return {.control = BlockOrder::swapped};
     case BlockOrder::early_q:
       return {.control = BlockOrder::swapped, .bits_per_byte = 0.0001};
+    case BlockOrder::early_k:
+      return {.control = BlockOrder::swapped, .bits_per_byte = -0.0026};
+    case BlockOrder::early_qk:
+      return {.control = BlockOrder::swapped, .bits_per_byte = -0.0011};
+    case BlockOrder::parallel:
+      return {.control = BlockOrder::swapped, .bits_per_byte = -0.0017};
+    case BlockOrder::shifted_q:
+      return {.control = BlockOrder::standard, .bits_per_byte = -0.0139};
+    case BlockOrder::single_q:
+      return {.control = BlockOrder::standard, .bits_per_byte = 0.0974};
   }
   throw std::logic_error("block_note: block order without a note");
 }

@@ -45,11 +45,13 @@ double simulated_excess(const RunConfig& config, BlockOrder block, std::size_t c
   return run_isolated<double>({task}, 1).front();
 }
 
-/// Smallest context with a positive excess, and that excess and the one before it.
+/// Smallest context with a positive excess, the excess one position before it, and by how much it
+/// grows a position there. Beyond the crossing it may grow faster: the current token's append runs
+/// beside what is left of the sweep.
 struct Bracket {
   std::size_t above = 0;
   double excess_below = 0;
-  double excess_above = 0;
+  double growth = 0;
 };
 
 class Search {
@@ -95,17 +97,29 @@ class Search {
       const std::size_t middle = low + (high - low) / 2;
       (excess_at(middle) > 0 ? high : low) = middle;
     }
-    return {high, excess_at(high - 1), excess_at(high)};
+    const double below = excess_at(high - 1);
+    return {high, below, high >= 2 ? below - excess_at(high - 2) : excess_at(high) - below};
   }
 
   [[nodiscard]] static double interpolate(const Bracket& bracket) {
-    const double rise = bracket.excess_above - bracket.excess_below;
-    return static_cast<double>(bracket.above) - bracket.excess_above / rise;
+    const double share = bracket.growth > 0 ? -bracket.excess_below / bracket.growth : 1;
+    return static_cast<double>(bracket.above - 1) + std::min(share, 1.0);
   }
 
   const RunConfig& config_;
   BlockOrder block_;
   Excess excess_;
+};
+
+/// When what a merge and the output that it feeds wait for has arrived.
+struct Arrivals {
+  Femtoseconds of_sweep;
+  Femtoseconds of_others;
+
+  void note(const Row& operand, Femtoseconds arrival) {
+    Femtoseconds& latest = operand.op == OpKind::sweep ? of_sweep : of_others;
+    latest = std::max(latest, arrival);
+  }
 };
 
 std::optional<double> finite(std::optional<double> value) {
@@ -122,18 +136,22 @@ Seconds sweep_beyond_ffn(const ExecutionTable& table) {
 
 Seconds merge_wait(const ExecutionTable& table) {
   Femtoseconds longest(std::numeric_limits<std::int64_t>::min());
-  for (const Row& merge : table.rows) {
-    if (merge.message || merge.op != OpKind::merge || merge.step != StepId(0)) {
+  for (const Row& output : table.rows) {
+    if (output.message || output.op != OpKind::o || output.step != StepId(0)) {
       continue;
     }
-    Femtoseconds result;
-    Femtoseconds others;
-    for (const Dependency& dep : merge.deps) {
-      const bool of_sweep = table.rows[dep.row.value()].op == OpKind::sweep;
-      Femtoseconds& latest = of_sweep ? result : others;
-      latest = std::max(latest, dep.arrival);
+    Arrivals arrivals;
+    for (const Dependency& dep : output.deps) {
+      const Row& operand = table.rows[dep.row.value()];
+      if (operand.op != OpKind::merge) {
+        arrivals.note(operand, dep.arrival);
+        continue;
+      }
+      for (const Dependency& merged : operand.deps) {
+        arrivals.note(table.rows[merged.row.value()], merged.arrival);
+      }
     }
-    longest = std::max(longest, result - others);
+    longest = std::max(longest, arrivals.of_sweep - arrivals.of_others);
   }
   return to_seconds(longest);
 }

@@ -76,7 +76,7 @@ TEST_CASE("the sweep hides up to the latency crossover and not one position furt
 TEST_CASE(
     "the latency crossover is where the recurrence starts to rise, launches and link counted") {
   std::size_t seen = 0;
-  for (AnalyticParameters parameters : test::random_cases(500)) {
+  for (AnalyticParameters parameters : test::random_cases(1000)) {
     parameters.shape.layers = 1;  // so that no earlier k, v message holds up the port
     parameters.accounting = Accounting::weights_and_sweep;
     const auto crossover = latency_crossover(parameters);

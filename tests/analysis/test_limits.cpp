@@ -29,7 +29,7 @@ void check_not_below(const AnalyticTimes& longer, const AnalyticTimes& shorter) 
 
 TEST_CASE("no step is shorter than its roofline, and every resource binds somewhere") {
   std::set<AnalyticResource> binding;
-  for (const AnalyticParameters& parameters : test::random_cases(500)) {
+  for (const AnalyticParameters& parameters : test::random_cases(1500)) {
     const AnalyticTimes split = two_device_times(parameters);
     const AnalyticTimes together = colocated_times(parameters);
     for (std::size_t token = 0; token < parameters.tokens; ++token) {
@@ -43,8 +43,11 @@ TEST_CASE("no step is shorter than its roofline, and every resource binds somewh
   CHECK(binding.size() == analytic_resources);
 }
 
+// But for caches that are copied: how much of a sweep's bandwidth goes to a copy that nothing waits
+// on depends on when it comes.
 TEST_CASE("more context, or more latency, takes no less time") {
-  for (const AnalyticParameters& parameters : test::random_cases(500)) {
+  for (AnalyticParameters parameters : test::random_cases(500)) {
+    parameters.attention.growth = CacheGrowth::in_place;
     const AnalyticTimes split = two_device_times(parameters);
     for (const std::size_t more : {1, 7, 100}) {
       AnalyticParameters longer = parameters;
@@ -121,12 +124,15 @@ TEST_CASE("one device without an append to overlap takes the sum of its operatio
     const auto alone = [&](const AnalyticCost& cost) {
       return time_alone(cost, parameters.compute).value();
     };
-    const double projections =
-        costs.fused_qkv() ? alone(costs.qkv()) : alone(costs.q()) + alone(costs.kv());
-    const double layer = projections + alone(costs.sweep(costs.swept_positions(0))) +
-                         alone(costs.o()) + alone(costs.ffn());
-    CHECK(colocated_times(parameters).stack_time.value() ==
-          Approx(static_cast<double>(parameters.shape.layers) * layer).epsilon(rounding));
+    const bool split = parameters.block == BlockOrder::early_k ||
+                       parameters.block == BlockOrder::early_qk;  // k and v of two points
+    double total = 0;
+    for (std::size_t layer = 0; layer < parameters.shape.layers; ++layer) {
+      const double kv = split ? 2 * alone(costs.k_or_v()) : alone(costs.kv());
+      total += costs.fused_qkv(layer) ? alone(costs.qkv()) : alone(costs.q()) + kv;
+      total += alone(costs.sweep(costs.swept_positions(0))) + alone(costs.o()) + alone(costs.ffn());
+    }
+    CHECK(colocated_times(parameters).stack_time.value() == Approx(total).epsilon(rounding));
   }
 }
 

@@ -11,7 +11,7 @@ TEST_CASE("weights and swept positions of DESIGN.md 7") {
   CHECK(costs.q().bytes + costs.o().bytes == Bytes(8'388'608));
   CHECK(costs.ffn().bytes + costs.kv().bytes == Bytes(23'068'672));
   CHECK(costs.sweep(1).bytes == Bytes(4096));
-  CHECK(costs.append() == Bytes(0));
+  CHECK(costs.append(0) == Bytes(0));
   CHECK(costs.q_message() == Bytes(4096));
   CHECK(costs.kv_message() == Bytes(4096));
   CHECK(costs.partial_message() == Bytes(4096 + 64));
@@ -30,13 +30,13 @@ TEST_CASE("what full accounting adds, by hand") {
   CHECK(costs.o().bytes == Bytes(28));
   CHECK(costs.ffn().bytes == Bytes(28));
   CHECK(costs.lm_head().bytes == Bytes(24));
-  CHECK(costs.append() == Bytes(8));
+  CHECK(costs.append(0) == Bytes(8));
   parameters.current_token = CurrentToken::append_first;
   CHECK(costs.o().bytes == Bytes(32));
   parameters.batch = 5;  // weights once, the rest per request
   CHECK(costs.q().bytes == Bytes(68));
   CHECK(costs.sweep(3).bytes == 5 * Bytes(36));
-  CHECK(costs.append() == 5 * Bytes(8));
+  CHECK(costs.append(0) == 5 * Bytes(8));
 }
 
 TEST_CASE("arithmetic is counted per request") {

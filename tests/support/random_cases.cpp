@@ -19,7 +19,10 @@ class Draw {
     return std::exp(random_.uniform(index_++, std::log(low), std::log(high)));
   }
   double rate(double low, double high) { return one_in(6) ? unlimited : log_uniform(low, high); }
-  Format format() { return one_in(2) ? Format::fp32 : Format::bf16; }
+  template <class Enum>
+  Enum one_of() {
+    return enum_names<Enum>[between(0, enum_names<Enum>.size() - 1)].first;
+  }
 
  private:
   Random random_;
@@ -53,12 +56,12 @@ AnalyticParameters random_case(std::uint64_t number) {
   Draw draw(number);
   AnalyticParameters parameters;
   parameters.shape = shape_from(draw);
-  parameters.block =
-      enum_names<BlockOrder>[draw.between(0, enum_names<BlockOrder>.size() - 1)].first;
-  parameters.current_token =
-      enum_names<CurrentToken>[draw.between(0, enum_names<CurrentToken>.size() - 1)].first;
+  parameters.block = draw.one_of<BlockOrder>();
+  parameters.current_token = draw.one_of<CurrentToken>();
   parameters.accounting = draw.one_in(4) ? Accounting::weights_and_sweep : Accounting::full;
-  parameters.formats = {draw.format(), draw.format(), draw.format()};
+  parameters.formats = {draw.one_of<Format>(), draw.one_of<Format>(), draw.one_of<Format>(),
+                        draw.one_of<Format>()};
+  parameters.attention = {draw.one_of<AttentionForm>(), draw.one_of<CacheGrowth>()};
   parameters.batch = draw.between(1, 32);
   parameters.context = draw.one_in(4) ? 0 : draw.between(1, 200);
   parameters.tokens = draw.between(1, 4);

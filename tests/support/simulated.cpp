@@ -24,7 +24,8 @@ SystemConfig system_config(const AnalyticParameters& parameters, Arrangement arr
   config.link.latency = parameters.link_latency;
   config.link.bandwidth = parameters.link_bandwidth;
   config.link.message_overhead = parameters.link_message_overhead;
-  config.rules = {parameters.shape, parameters.formats, parameters.accounting};
+  config.rules = {parameters.shape, parameters.formats, parameters.accounting,
+                  parameters.attention};
   config.graph = {parameters.block, parameters.current_token, parameters.lm_head,
                   std::vector<std::size_t>(parameters.batch, parameters.context),
                   parameters.tokens};
