@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "decode/cache_attention.hpp"
 #include "kernels/activation.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/linear.hpp"
@@ -42,8 +43,9 @@ bool makes_v(OpKind kind) { return kind == OpKind::v || kind == OpKind::kv || ki
 
 }  // namespace
 
-DeviceNumerics::DeviceNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings)
-    : graph_(graph), inputs_(inputs) {
+DeviceNumerics::DeviceNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings,
+                               AttentionMethod attention)
+    : graph_(graph), inputs_(inputs), attention_(attention) {
   if (holdings.weights) {
     weights_ = &inputs.weights();
   }
@@ -77,6 +79,9 @@ std::vector<float> DeviceNumerics::store(const Operation& producer, std::span<co
     const std::span<float> k = std::span(kept).first(width);
     const std::span<float> v = std::span(kept).last(width);
     KvCache& rows = cache(producer);
+    if (attention_.growth == CacheGrowth::copying) {
+      rows = rows.grown();
+    }
     rows.append(k, v);
     rows.read(rows.positions() - 1, k, v);
   }
@@ -151,9 +156,7 @@ Outputs DeviceNumerics::embed(Members members) {
     const bool first = operation->inputs.empty();
     const std::size_t token = first ? inputs_.first_token(operation->request)
                                     : static_cast<std::size_t>(argument(*operation, 0)[0]);
-    const std::span<const Bf16> values = weights_->embedding.view().row(token);
-    std::vector<float>& x = outputs.emplace_back(values.size());
-    std::transform(values.begin(), values.end(), x.begin(), [](Bf16 v) { return to_float(v); });
+    weights_->embedding.view().read(token, outputs.emplace_back(shape().hidden));
   }
   return outputs;
 }
@@ -180,18 +183,18 @@ Outputs DeviceNumerics::project(Members members) {
   const LayerWeights& weights = layer_weights(*members.front());
   const std::vector<float> x = normed(members, weights.attention_norm);
   Outputs outputs(members.size());
-  const auto heads = [&](const WeightMatrix& w, const std::vector<Bf16>& gain) {
-    std::vector<float> y = product(w.view(), x);
+  const auto heads = [&](const Matrix& w, const std::vector<Bf16>& gain) {
+    std::vector<float> y = product(w, x);
     for (std::size_t member = 0; member < members.size(); ++member) {
       finish_heads(*members[member], row(y, member, w.rows), gain);
     }
     add_rows(outputs, y);
   };
   if (makes_q(kind)) {
-    heads(weights.q, weights.q_norm);
+    heads(weights.q.view(), weights.q_norm);
   }
   if (makes_k(kind)) {
-    heads(weights.k, weights.k_norm);
+    heads(weights.k.view(), weights.k_norm);
   }
   if (makes_v(kind)) {
     std::vector<float> v = product(weights.v.view(), x);
@@ -221,9 +224,8 @@ Outputs DeviceNumerics::sweep(Members members) {
     const KvCache& held = cache(*operation);
     // Rows that have not landed cannot be read; a schedule that comes too early gets a short sweep,
     // not a wait.
-    held.with_rows(std::min(operation->positions, held.positions()), [&](const auto& rows) {
-      qfs::sweep(q, rows, std::span(state).first(width), std::span(state).subspan(width));
-    });
+    attend_cache(attention_.form, q, held, std::min(operation->positions, held.positions()),
+                 std::span(state).first(width), std::span(state).subspan(width));
   }
   return outputs;
 }

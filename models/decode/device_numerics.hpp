@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "decode/attention_method.hpp"
 #include "decode/graph.hpp"
 #include "decode/inputs.hpp"
 #include "decode/values.hpp"
@@ -29,7 +30,8 @@ struct Holdings {
 class DeviceNumerics {
  public:
   /// Copies the initial caches if it holds them. `graph` and `inputs` outlive it.
-  DeviceNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings);
+  DeviceNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings,
+                 AttentionMethod attention = {});
   virtual ~DeviceNumerics() = default;
   DeviceNumerics(const DeviceNumerics&) = delete;
   DeviceNumerics& operator=(const DeviceNumerics&) = delete;
@@ -76,6 +78,7 @@ class DeviceNumerics {
   const Graph& graph_;
   const Inputs& inputs_;
   const Weights* weights_ = nullptr;
+  AttentionMethod attention_;
   std::vector<KvCache> caches_;
   std::map<BufferKey, std::vector<float>> buffers_;
 };

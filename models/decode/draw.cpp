@@ -1,6 +1,5 @@
 #include "decode/draw.hpp"
 
-#include <algorithm>
 #include <array>
 #include <numbers>
 
@@ -15,16 +14,17 @@ void draw_eight(const Random& random, std::uint64_t index, std::span<float, 8> v
   }
 }
 
-void fill_uniform(const Random& random, double mean, double deviation, std::span<Bf16> values) {
+void fill_uniform(const Random& random, double mean, double deviation, std::size_t first,
+                  std::span<float> values) {
   const auto base = static_cast<float>(mean);
   const auto scale = static_cast<float>(deviation);
   std::array<float, 8> drawn{};
-  for (std::size_t i = 0; i < values.size(); i += drawn.size()) {
-    draw_eight(random, i / drawn.size(), drawn);
-    const std::size_t count = std::min(drawn.size(), values.size() - i);
-    for (std::size_t j = 0; j < count; ++j) {
-      values[i + j] = to_bf16(base + scale * drawn[j]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t lane = (first + i) % drawn.size();
+    if (i == 0 || lane == 0) {
+      draw_eight(random, (first + i) / drawn.size(), drawn);
     }
+    values[i] = base + scale * drawn[lane];
   }
 }
 

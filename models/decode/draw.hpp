@@ -6,7 +6,6 @@
 #include <span>
 
 #include "base/random.hpp"
-#include "kernels/format.hpp"
 
 namespace qfs {
 
@@ -21,7 +20,8 @@ constexpr std::uint64_t stream_of(StreamOwner owner, std::uint64_t a, std::uint6
 /// Eight values with mean 0 and deviation 1, uniform in (-sqrt 3, sqrt 3), from block `index`.
 void draw_eight(const Random& random, std::uint64_t index, std::span<float, 8> values);
 
-/// values[i] = mean + deviation * u, u as above from block i / 8.
-void fill_uniform(const Random& random, double mean, double deviation, std::span<Bf16> values);
+/// values[i] = mean + deviation * u, u as above: element (first + i) % 8 of block (first + i) / 8.
+void fill_uniform(const Random& random, double mean, double deviation, std::size_t first,
+                  std::span<float> values);
 
 }  // namespace qfs

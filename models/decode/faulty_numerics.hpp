@@ -9,8 +9,9 @@ namespace qfs {
 
 class FaultyNumerics : public DeviceNumerics {
  public:
-  FaultyNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings, const Fault& fault)
-      : DeviceNumerics(graph, inputs, holdings), fault_(fault) {}
+  FaultyNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings,
+                 AttentionMethod attention, const Fault& fault)
+      : DeviceNumerics(graph, inputs, holdings, attention), fault_(fault) {}
 
   Outputs compute(Members members) override;
   std::span<const std::byte> receive(const Operation& producer, std::span<const ValueKind> values,

@@ -52,9 +52,7 @@ GraphEvaluation::Vector GraphEvaluation::sweep(const Operation& operation, const
   const std::size_t from_appended = std::min(operation.positions - from_initial, appended.k.size());
   Vector o(shape.q_width());
   Vector lse(shape.heads);
-  initial.with_rows(from_initial, [&](const auto& rows) {
-    sweep_reference(q, rows, std::span(o), std::span(lse));
-  });
+  sweep_reference(q, initial.rows(from_initial), o, lse);
   for (std::size_t t = 0; t < from_appended; ++t) {
     fold_reference(q, appended.k[t], appended.v[t], shape.head_dim, o, lse);
   }

@@ -52,7 +52,8 @@ KvCache draw_cache(const InputsConfig& config, std::size_t request, std::size_t 
 }  // namespace
 
 Inputs::Inputs(const InputsConfig& config, const std::function<void()>& progress)
-    : config_(config), weights_(draw_weights(config.shape, config.seed, config.lm_head)) {
+    : config_(config),
+      weights_(draw_weights(config.shape, config.formats.weights, config.seed, config.lm_head)) {
   for (std::size_t request = 0; request < config.contexts.size(); ++request) {
     for (std::size_t layer = 0; layer < config.shape.layers; ++layer) {
       caches_.push_back(draw_cache(config, request, layer));
@@ -77,12 +78,13 @@ std::vector<float> Inputs::seeded_input(RequestId request, StepId step) const {
 
 std::size_t inputs_host_bytes(const InputsConfig& config) {
   const ModelShape& shape = config.shape;
-  const auto weights = static_cast<std::size_t>(
-      config.lm_head ? model_weight_bytes(shape).value()
-                     : static_cast<std::int64_t>(shape.layers) * layer_weight_bytes(shape).value());
+  const Format format = config.formats.weights;
+  const Bytes layers = static_cast<std::int64_t>(shape.layers) * layer_weight_bytes(shape, format);
+  const Bytes weights = config.lm_head ? model_weight_bytes(shape, format) : layers;
   const std::size_t rows = std::accumulate(config.contexts.begin(), config.contexts.end(),
                                            config.contexts.size() * config.tokens);
-  return weights + rows * shape.layers * 2 * shape.kv_width() * bytes_per_value(config.formats.kv);
+  const std::size_t position = 2 * shape.kv_heads * row_bytes(config.formats.kv, shape.head_dim);
+  return static_cast<std::size_t>(weights.value()) + rows * shape.layers * position;
 }
 
 }  // namespace qfs

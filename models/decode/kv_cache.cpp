@@ -4,21 +4,27 @@
 #include <stdexcept>
 
 namespace qfs {
-namespace {
-
-void store_value(float value, float& slot) { slot = value; }
-void store_value(float value, Bf16& slot) { slot = to_bf16(value); }
-
-}  // namespace
 
 KvCache::KvCache(const ModelShape& shape, Format format, std::size_t capacity)
-    : kv_heads_(shape.kv_heads), head_dim_(shape.head_dim), capacity_(capacity) {
-  const std::size_t values = shape.kv_width() * capacity;
-  if (format == Format::fp32) {
-    store_ = Store<float>{std::vector<float>(values), std::vector<float>(values)};
-  } else {
-    store_ = Store<Bf16>{std::vector<Bf16>(values), std::vector<Bf16>(values)};
+    : KvCache(format, shape.kv_heads, shape.head_dim, capacity) {}
+
+KvCache::KvCache(Format format, std::size_t kv_heads, std::size_t head_dim, std::size_t capacity)
+    : kv_heads_(kv_heads),
+      head_dim_(head_dim),
+      capacity_(capacity),
+      k_(format, kv_heads * capacity, head_dim),
+      v_(format, kv_heads * capacity, head_dim) {}
+
+KvCache KvCache::grown() const {
+  KvCache grown(k_.view().format, kv_heads_, head_dim_, positions_ + 1);
+  for (std::size_t head = 0; head < kv_heads_; ++head) {
+    for (std::size_t t = 0; t < positions_; ++t) {
+      grown.k_.copy(head * grown.capacity_ + t, k_.view(), head * capacity_ + t);
+      grown.v_.copy(head * grown.capacity_ + t, v_.view(), head * capacity_ + t);
+    }
   }
+  grown.positions_ = positions_;
+  return grown;
 }
 
 void KvCache::append(std::span<const float> k, std::span<const float> v) {
@@ -26,33 +32,42 @@ void KvCache::append(std::span<const float> k, std::span<const float> v) {
   if (positions_ >= capacity_) {
     throw std::logic_error("KvCache::append: the cache is full");
   }
-  std::visit(
-      [&](auto& store) {
-        for (std::size_t head = 0; head < kv_heads_; ++head) {
-          const std::size_t row = (head * capacity_ + positions_) * head_dim_;
-          for (std::size_t i = 0; i < head_dim_; ++i) {
-            store_value(k[head * head_dim_ + i], store.k[row + i]);
-            store_value(v[head * head_dim_ + i], store.v[row + i]);
-          }
-        }
-      },
-      store_);
+  for (std::size_t head = 0; head < kv_heads_; ++head) {
+    const std::size_t row = head * capacity_ + positions_;
+    k_.write(row, k.subspan(head * head_dim_, head_dim_));
+    v_.write(row, v.subspan(head * head_dim_, head_dim_));
+  }
   ++positions_;
 }
 
 void KvCache::read(std::size_t position, std::span<float> k, std::span<float> v) const {
+  assert(k.size() == kv_heads_ * head_dim_ && v.size() == k.size());
+  for (std::size_t head = 0; head < kv_heads_; ++head) {
+    read_head(head, position, k.subspan(head * head_dim_, head_dim_),
+              v.subspan(head * head_dim_, head_dim_));
+  }
+}
+
+void KvCache::read_head(std::size_t kv_head, std::size_t position, std::span<float> k,
+                        std::span<float> v) const {
   assert(position < positions_);
-  std::visit(
-      [&](const auto& store) {
-        for (std::size_t head = 0; head < kv_heads_; ++head) {
-          const std::size_t row = (head * capacity_ + position) * head_dim_;
-          for (std::size_t i = 0; i < head_dim_; ++i) {
-            k[head * head_dim_ + i] = to_float(store.k[row + i]);
-            v[head * head_dim_ + i] = to_float(store.v[row + i]);
-          }
-        }
-      },
-      store_);
+  k_.view().read(kv_head * capacity_ + position, k);
+  v_.view().read(kv_head * capacity_ + position, v);
+}
+
+KvRows KvCache::rows(std::size_t count) const {
+  assert(count <= positions_);
+  const Matrix k = k_.view();
+  const Matrix v = v_.view();
+  return {.format = k.format,
+          .k = k.values.data(),
+          .v = v.values.data(),
+          .k_scales = k.scales.data(),
+          .v_scales = v.scales.data(),
+          .kv_heads = kv_heads_,
+          .head_dim = head_dim_,
+          .head_rows = capacity_,
+          .positions = count};
 }
 
 }  // namespace qfs

@@ -4,13 +4,11 @@
 
 #include <cstddef>
 #include <span>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "decode/model_shape.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/format.hpp"
+#include "kernels/row_store.hpp"
 
 namespace qfs {
 
@@ -24,33 +22,26 @@ class KvCache {
   /// Adds one row per KV head, rounded to the cache's format. k and v hold kv_heads * head_dim
   /// values. Needs positions() < capacity().
   void append(std::span<const float> k, std::span<const float> v);
+  /// The same rows in a new cache with room for one more: how a cache grows that reserves nothing.
+  [[nodiscard]] KvCache grown() const;
   /// One row of every KV head, k and v of kv_heads * head_dim values; position < positions().
   void read(std::size_t position, std::span<float> k, std::span<float> v) const;
+  /// The same of one KV head, k and v of head_dim values.
+  void read_head(std::size_t kv_head, std::size_t position, std::span<float> k,
+                 std::span<float> v) const;
 
-  /// Calls visit(KvRows<Stored>) with the first `count` rows; count <= positions().
-  template <class Visit>
-  void with_rows(std::size_t count, Visit&& visit) const {
-    std::visit(
-        [&](const auto& store) {
-          using Stored = typename std::decay_t<decltype(store.k)>::value_type;
-          std::forward<Visit>(visit)(KvRows<Stored>{store.k.data(), store.v.data(), kv_heads_,
-                                                    head_dim_, capacity_ * head_dim_, count});
-        },
-        store_);
-  }
+  /// The first `count` rows of every KV head; count <= positions(). Valid while the cache lives.
+  [[nodiscard]] KvRows rows(std::size_t count) const;
 
  private:
-  template <class Stored>
-  struct Store {
-    std::vector<Stored> k;
-    std::vector<Stored> v;
-  };
+  KvCache(Format format, std::size_t kv_heads, std::size_t head_dim, std::size_t capacity);
 
   std::size_t kv_heads_;
   std::size_t head_dim_;
   std::size_t capacity_;
   std::size_t positions_ = 0;
-  std::variant<Store<float>, Store<Bf16>> store_;
+  RowStore k_;  // row kv_head * capacity + position
+  RowStore v_;
 };
 
 }  // namespace qfs

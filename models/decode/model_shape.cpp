@@ -8,32 +8,37 @@
 namespace qfs {
 namespace {
 
-Bytes matrix_bytes(std::size_t rows, std::size_t columns) {
-  return Bytes(static_cast<std::int64_t>(rows * columns * weight_bytes_per_value));
+Bytes matrix_bytes(Format format, std::size_t rows, std::size_t columns) {
+  return Bytes(static_cast<std::int64_t>(rows * row_bytes(format, columns)));
 }
 
 }  // namespace
 
-Bytes q_weight_bytes(const ModelShape& shape) {
-  return matrix_bytes(shape.q_width(), shape.hidden);
+Bytes q_weight_bytes(const ModelShape& shape, Format format) {
+  return matrix_bytes(format, shape.q_width(), shape.hidden);
 }
-Bytes kv_weight_bytes(const ModelShape& shape) {
-  return matrix_bytes(shape.kv_width(), shape.hidden);
+Bytes kv_weight_bytes(const ModelShape& shape, Format format) {
+  return matrix_bytes(format, shape.kv_width(), shape.hidden);
 }
-Bytes ffn_weight_bytes(const ModelShape& shape) {
-  return 3 * matrix_bytes(shape.ffn, shape.hidden);
+Bytes o_weight_bytes(const ModelShape& shape, Format format) {
+  return matrix_bytes(format, shape.hidden, shape.q_width());
 }
-Bytes lm_head_weight_bytes(const ModelShape& shape) {
-  return matrix_bytes(shape.vocab, shape.hidden);
+Bytes ffn_weight_bytes(const ModelShape& shape, Format format) {
+  return 2 * matrix_bytes(format, shape.ffn, shape.hidden) +
+         matrix_bytes(format, shape.hidden, shape.ffn);
+}
+Bytes lm_head_weight_bytes(const ModelShape& shape, Format format) {
+  return matrix_bytes(format, shape.vocab, shape.hidden);
 }
 
-Bytes layer_weight_bytes(const ModelShape& shape) {
-  return 2 * q_weight_bytes(shape) + 2 * kv_weight_bytes(shape) + ffn_weight_bytes(shape);
+Bytes layer_weight_bytes(const ModelShape& shape, Format format) {
+  return q_weight_bytes(shape, format) + 2 * kv_weight_bytes(shape, format) +
+         o_weight_bytes(shape, format) + ffn_weight_bytes(shape, format);
 }
 
-Bytes model_weight_bytes(const ModelShape& shape) {
-  const Bytes stack = static_cast<std::int64_t>(shape.layers) * layer_weight_bytes(shape);
-  return stack + (shape.tied_embedding ? 1 : 2) * lm_head_weight_bytes(shape);
+Bytes model_weight_bytes(const ModelShape& shape, Format format) {
+  const Bytes stack = static_cast<std::int64_t>(shape.layers) * layer_weight_bytes(shape, format);
+  return stack + (shape.tied_embedding ? 1 : 2) * lm_head_weight_bytes(shape, format);
 }
 
 std::string shape_fault(const ModelShape& shape) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/units.hpp"
+#include "kernels/format.hpp"
 
 namespace qfs {
 
@@ -29,19 +30,17 @@ struct ModelShape {
   [[nodiscard]] std::size_t group() const { return heads / kv_heads; }
 };
 
-/// Weights are bf16 throughout the foundation.
-inline constexpr std::size_t weight_bytes_per_value = 2;
-
-/// Static weight bytes of one layer's products. Norm gains (a few KB) are not charged, as 001
-/// counts.
-Bytes q_weight_bytes(const ModelShape& shape);    // Wq; Wo has the same size
-Bytes kv_weight_bytes(const ModelShape& shape);   // Wk alone; Wv has the same size
-Bytes ffn_weight_bytes(const ModelShape& shape);  // gate, up, down
-Bytes layer_weight_bytes(const ModelShape& shape);
-Bytes lm_head_weight_bytes(const ModelShape& shape);
+/// Static weight bytes of one layer's products in a format, one row per output. Norm gains (a few
+/// KB) are not charged, as 001 counts.
+Bytes q_weight_bytes(const ModelShape& shape, Format format);
+Bytes kv_weight_bytes(const ModelShape& shape, Format format);  // Wk alone; Wv has the same size
+Bytes o_weight_bytes(const ModelShape& shape, Format format);
+Bytes ffn_weight_bytes(const ModelShape& shape, Format format);  // gate, up, down
+Bytes layer_weight_bytes(const ModelShape& shape, Format format);
+Bytes lm_head_weight_bytes(const ModelShape& shape, Format format);
 /// All static weights as they lie in memory: the layers, the embedding and, unless tied, the LM
 /// head.
-Bytes model_weight_bytes(const ModelShape& shape);
+Bytes model_weight_bytes(const ModelShape& shape, Format format);
 
 /// What is wrong with the shape, in one line that names the field; empty if nothing is.
 std::string shape_fault(const ModelShape& shape);

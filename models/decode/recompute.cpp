@@ -105,10 +105,9 @@ OperationReference::Vector OperationReference::embed(const Operation& operation,
   }
   const std::size_t token = arguments.empty() ? inputs_.first_token(operation.request)
                                               : static_cast<std::size_t>(arguments[0][0]);
-  const std::span<const Bf16> row = inputs_.weights().embedding.view().row(token);
-  Vector x(row.size());
-  std::transform(row.begin(), row.end(), x.begin(), [](Bf16 value) { return to_float(value); });
-  return x;
+  std::vector<float> row(shape().hidden);
+  inputs_.weights().embedding.view().read(token, row);
+  return widened(row);
 }
 
 OperationReference::Vector OperationReference::normed(const Vector& x,
@@ -118,7 +117,7 @@ OperationReference::Vector OperationReference::normed(const Vector& x,
   return y;
 }
 
-void OperationReference::add_heads(const Operation& operation, const WeightMatrix& w,
+void OperationReference::add_heads(const Operation& operation, const RowStore& w,
                                    const std::vector<Bf16>& gain, const Vector& x,
                                    Vector& output) const {
   Vector heads = product(w.view(), x);
@@ -235,9 +234,7 @@ Recomputation::Sweep Recomputation::recompute_sweep(const Operation& sweep,
                                                     const KvCache& history) const {
   Sweep want{argument(sweep, 0), std::vector<double>(shape().q_width()),
              std::vector<double>(shape().heads)};
-  history.with_rows(sweep.positions, [&](const auto& rows) {
-    sweep_reference(want.q, rows, std::span(want.o), std::span(want.lse));
-  });
+  sweep_reference(want.q, history.rows(sweep.positions), want.o, want.lse);
   return want;
 }
 
@@ -252,13 +249,13 @@ double Recomputation::sweep_error(const Operation& sweep, const Sweep& want) con
 }
 
 double Recomputation::append_error(const Operation& append) const {
-  std::vector<double> stored;
+  std::vector<float> stored;
   for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
-    for (const double value : argument(append, index)) {
-      stored.push_back(rounded(inputs_.config().formats.kv, static_cast<float>(value)));
-    }
+    const std::vector<double> rows = argument(append, index);
+    stored.insert(stored.end(), rows.begin(), rows.end());
   }
-  return relative_error(log_.of(append.id), stored);
+  round_rows(inputs_.config().formats.kv, shape().head_dim, stored);
+  return relative_error(log_.of(append.id), widened(stored));
 }
 
 /// Without position j of weight w the rest renormalises: o' - o = (o - v_j) w / (1 - w), per head.

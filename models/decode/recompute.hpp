@@ -54,7 +54,7 @@ class OperationReference {
   [[nodiscard]] Vector project_output(const Operation& operation, const Arguments& arguments) const;
   [[nodiscard]] Vector feed_forward(const Operation& operation, const Vector& residual) const;
   [[nodiscard]] Vector normed(const Vector& x, const std::vector<Bf16>& gain) const;
-  void add_heads(const Operation& operation, const WeightMatrix& w, const std::vector<Bf16>& gain,
+  void add_heads(const Operation& operation, const RowStore& w, const std::vector<Bf16>& gain,
                  const Vector& x, Vector& output) const;
   [[nodiscard]] const LayerWeights& weights(const Operation& operation) const {
     return inputs_.weights().layer(operation.layer);

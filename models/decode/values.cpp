@@ -36,18 +36,33 @@ std::size_t value_size(const ModelShape& shape, ValueKind value) {
   throw std::logic_error("value_size: unknown value");
 }
 
-/// A value as it travels: a part in its format and, of a partial, a tail in fp32.
+/// A value as it travels: a part in rows of its format and, of a partial, a tail in fp32.
 struct WireParts {
   Slice head;
   Slice tail;
+  std::size_t row = 1;  // of the head
 };
 
 WireParts wire_parts(const ModelShape& shape, OpKind producer, ValueKind value) {
   const Slice all = slice_of(shape, producer, value);
-  if (value != ValueKind::partial) {
-    return {all, {all.offset + all.count, 0}};
+  const Slice none{all.offset + all.count, 0};
+  switch (value) {
+    case ValueKind::residual:
+      return {all, none, shape.hidden};
+    case ValueKind::partial:
+      return {{all.offset, shape.q_width()},
+              {all.offset + shape.q_width(), shape.heads},
+              shape.head_dim};
+    case ValueKind::q:
+    case ValueKind::attention:
+    case ValueKind::k:
+    case ValueKind::v:
+      return {all, none, shape.head_dim};
+    case ValueKind::token:
+    case ValueKind::order:
+      return {all, none, 1};
   }
-  return {{all.offset, shape.q_width()}, {all.offset + shape.q_width(), shape.heads}};
+  throw std::logic_error("wire_parts: unknown value");
 }
 
 }  // namespace
@@ -93,8 +108,9 @@ Slice slice_of(const ModelShape& shape, OpKind kind, ValueKind value) {
 void encode_value(const ModelShape& shape, const Formats& formats, OpKind producer, ValueKind value,
                   std::span<const float> output, std::vector<std::byte>& payload) {
   const WireParts parts = wire_parts(shape, producer, value);
-  encode(wire_format(formats, value), output.subspan(parts.head.offset, parts.head.count), payload);
-  encode(Format::fp32, output.subspan(parts.tail.offset, parts.tail.count), payload);
+  encode(wire_format(formats, value), output.subspan(parts.head.offset, parts.head.count),
+         parts.row, payload);
+  encode(Format::fp32, output.subspan(parts.tail.offset, parts.tail.count), 1, payload);
 }
 
 std::span<const std::byte> decode_value(const ModelShape& shape, const Formats& formats,
@@ -102,11 +118,9 @@ std::span<const std::byte> decode_value(const ModelShape& shape, const Formats& 
                                         std::span<const std::byte> payload,
                                         std::span<float> output) {
   const WireParts parts = wire_parts(shape, producer, value);
-  const Format format = wire_format(formats, value);
-  decode(format, payload, output.subspan(parts.head.offset, parts.head.count));
-  payload = payload.subspan(parts.head.count * bytes_per_value(format));
-  decode(Format::fp32, payload, output.subspan(parts.tail.offset, parts.tail.count));
-  return payload.subspan(parts.tail.count * bytes_per_value(Format::fp32));
+  payload = decode(wire_format(formats, value), payload, parts.row,
+                   output.subspan(parts.head.offset, parts.head.count));
+  return decode(Format::fp32, payload, 1, output.subspan(parts.tail.offset, parts.tail.count));
 }
 
 }  // namespace qfs

@@ -1,6 +1,8 @@
 #include "decode/weights.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "decode/draw.hpp"
 
@@ -29,21 +31,29 @@ constexpr double gain_spread = 0.1;  // norm gains differ from 1, so that a forg
 /// Draws the parts of one layer; each part is a random stream of its own.
 class Drawer {
  public:
-  Drawer(std::uint64_t seed, std::size_t layer) : seed_(seed), layer_(layer) {}
+  Drawer(Format format, std::uint64_t seed, std::size_t layer)
+      : format_(format), seed_(seed), layer_(layer) {}
 
   /// Deviation 1 / sqrt(columns): unit-variance inputs give unit-variance outputs.
-  [[nodiscard]] WeightMatrix matrix(Part part, std::size_t rows, std::size_t columns) const {
+  [[nodiscard]] RowStore matrix(Part part, std::size_t rows, std::size_t columns) const {
     return matrix(part, rows, columns, 1 / std::sqrt(static_cast<double>(columns)));
   }
-  [[nodiscard]] WeightMatrix matrix(Part part, std::size_t rows, std::size_t columns,
-                                    double deviation) const {
-    WeightMatrix matrix{std::vector<Bf16>(rows * columns), rows, columns};
-    fill_uniform(random(part), 0, deviation, matrix.values);
+  [[nodiscard]] RowStore matrix(Part part, std::size_t rows, std::size_t columns,
+                                double deviation) const {
+    const Random stream = random(part);
+    RowStore matrix(format_, rows, columns);
+    std::vector<float> row(columns);
+    for (std::size_t r = 0; r < rows; ++r) {
+      fill_uniform(stream, 0, deviation, r * columns, row);
+      matrix.write(r, row);
+    }
     return matrix;
   }
   [[nodiscard]] std::vector<Bf16> gains(Part part, std::size_t count) const {
-    std::vector<Bf16> gains(count);
-    fill_uniform(random(part), 1, gain_spread, gains);
+    std::vector<float> drawn(count);
+    fill_uniform(random(part), 1, gain_spread, 0, drawn);
+    std::vector<Bf16> gains;
+    std::transform(drawn.begin(), drawn.end(), std::back_inserter(gains), to_bf16);
     return gains;
   }
 
@@ -51,6 +61,7 @@ class Drawer {
   [[nodiscard]] Random random(Part part) const {
     return {seed_, stream_of(StreamOwner::weights, layer_, static_cast<std::uint64_t>(part))};
   }
+  Format format_;
   std::uint64_t seed_;
   std::size_t layer_;
 };
@@ -75,12 +86,12 @@ LayerWeights draw_layer(const ModelShape& shape, const Drawer& draw) {
 
 }  // namespace
 
-Weights draw_weights(const ModelShape& shape, std::uint64_t seed, bool vocabulary) {
+Weights draw_weights(const ModelShape& shape, Format format, std::uint64_t seed, bool vocabulary) {
   Weights weights;
   for (std::size_t layer = 0; layer < shape.layers; ++layer) {
-    weights.layers.push_back(draw_layer(shape, Drawer(seed, layer)));
+    weights.layers.push_back(draw_layer(shape, Drawer(format, seed, layer)));
   }
-  const Drawer draw(seed, shape.layers);
+  const Drawer draw(format, seed, shape.layers);
   weights.final_norm = draw.gains(Part::final_norm, shape.hidden);
   if (vocabulary) {
     weights.embedding = draw.matrix(Part::embedding, shape.vocab, shape.hidden, 1);

@@ -10,26 +10,27 @@ namespace {
 
 std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-Bytes bytes_of(std::size_t values, Format format) {
-  return Bytes(count(values * bytes_per_value(format)));
+Bytes rows_of(std::size_t rows, Format format, std::size_t values) {
+  return Bytes(count(rows * row_bytes(format, values)));
 }
 
-Bytes weight_bytes(const ModelShape& shape, OpKind kind) {
+Bytes weight_bytes(const ModelShape& shape, Format format, OpKind kind) {
   switch (kind) {
     case OpKind::q:
-    case OpKind::o:
-      return q_weight_bytes(shape);
+      return q_weight_bytes(shape, format);
     case OpKind::k:
     case OpKind::v:
-      return kv_weight_bytes(shape);
+      return kv_weight_bytes(shape, format);
     case OpKind::kv:
-      return 2 * kv_weight_bytes(shape);
+      return 2 * kv_weight_bytes(shape, format);
     case OpKind::qkv:
-      return q_weight_bytes(shape) + 2 * kv_weight_bytes(shape);
+      return q_weight_bytes(shape, format) + 2 * kv_weight_bytes(shape, format);
+    case OpKind::o:
+      return o_weight_bytes(shape, format);
     case OpKind::ffn:
-      return ffn_weight_bytes(shape);
+      return ffn_weight_bytes(shape, format);
     case OpKind::lm_head:
-      return lm_head_weight_bytes(shape);
+      return lm_head_weight_bytes(shape, format);
     case OpKind::embed:
     case OpKind::append:
     case OpKind::sweep:
@@ -37,6 +38,12 @@ Bytes weight_bytes(const ModelShape& shape, OpKind kind) {
       return Bytes(0);
   }
   throw std::logic_error("weight_bytes: unknown operation");
+}
+
+/// Multiply-accumulates on the weights for one request: one per weight.
+Macs weight_macs(const ModelShape& shape, OpKind kind) {
+  const Bytes fp32 = weight_bytes(shape, Format::fp32, kind);
+  return Macs(fp32.value() / count(bytes_per_value(Format::fp32)));
 }
 
 int launches_of(OpKind kind) {
@@ -47,9 +54,17 @@ int launches_of(OpKind kind) {
       return 0;
     case OpKind::ffn:
       return 2;
-    default:
+    case OpKind::q:
+    case OpKind::k:
+    case OpKind::v:
+    case OpKind::kv:
+    case OpKind::qkv:
+    case OpKind::sweep:
+    case OpKind::o:
+    case OpKind::lm_head:
       return 1;
   }
+  throw std::logic_error("launches_of: unknown operation");
 }
 
 /// Values that the operation makes, besides those that its inputs name.
@@ -99,20 +114,51 @@ Bytes activation_bytes(const CountingRules& rules, const Operation& operation) {
   return total;
 }
 
+/// Bytes of whole rows of the cache that hold `values`, a number of values.
+Bytes cache_bytes(const CountingRules& rules, Bytes values) {
+  const std::int64_t rows = values.value() / count(rules.shape.head_dim);
+  return Bytes(rows * count(row_bytes(rules.formats.kv, rules.shape.head_dim)));
+}
+
+FormShape form_shape(const ModelShape& shape, std::size_t positions) {
+  return {shape.heads, shape.kv_heads, shape.head_dim, shape.head_dim, positions};
+}
+
+/// The query, o and lse of a sweep are its edges' (activation_bytes); whatever else a form moves
+/// besides the cache comes on top, in fp32.
+void add_sweep(const CountingRules& rules, const Operation& sweep, Work& work) {
+  const ModelShape& shape = rules.shape;
+  // An empty cache has no matrix of scores.
+  const AttentionForm form = sweep.positions == 0 ? AttentionForm::minimal : rules.attention.form;
+  const FormShape swept = form_shape(shape, sweep.positions);
+  const FormTraffic moved =
+      traffic(form, swept, 1);  // a byte a value, to count values of the cache
+  const FormTraffic least = traffic(AttentionForm::minimal, swept, 1);
+  work.kv_read_bytes += cache_bytes(rules, moved.kv_read);
+  work.kv_written_bytes += cache_bytes(rules, moved.kv_written);
+  work.activation_bytes += moved.activation_read - least.activation_read +
+                           moved.activation_written - least.activation_written;
+  const std::int64_t scores = count(query_rows(form, sweep.positions) * sweep.positions);
+  work.macs += Macs(count(2 * shape.q_width()) * scores);
+  work.exps += Exps(count(shape.heads) * scores);
+}
+
+void add_append(const CountingRules& rules, const Operation& append, Work& work) {
+  const FormTraffic moved =
+      growth_traffic(rules.attention.growth, form_shape(rules.shape, append.position), 1);
+  work.kv_read_bytes += cache_bytes(rules, moved.kv_read);
+  work.kv_written_bytes += cache_bytes(rules, moved.kv_written);
+}
+
 void add_member(const CountingRules& rules, const Operation& operation, Work& work) {
   const ModelShape& shape = rules.shape;
-  const Bytes cache_row = bytes_of(2 * shape.kv_width(), rules.formats.kv);
-  const std::int64_t weights =
-      weight_bytes(shape, operation.kind).value() / count(weight_bytes_per_value);
-  work.macs += Macs(weights);
+  work.macs += weight_macs(shape, operation.kind);
   if (operation.kind == OpKind::sweep) {
-    work.kv_read_bytes += count(operation.positions) * cache_row;
-    work.macs += Macs(count(2 * shape.q_width() * operation.positions));
-    work.exps += Exps(count(shape.heads * operation.positions));
+    add_sweep(rules, operation, work);
   } else if (operation.kind == OpKind::ffn) {
     work.exps += Exps(count(shape.ffn));
   } else if (operation.kind == OpKind::append) {
-    work.kv_written_bytes += cache_row;
+    add_append(rules, operation, work);
   }
   work.activation_bytes += activation_bytes(rules, operation);
 }
@@ -124,15 +170,16 @@ Bytes value_bytes(const CountingRules& rules, ValueKind value) {
   const Formats& formats = rules.formats;
   switch (value) {
     case ValueKind::residual:
-      return bytes_of(shape.hidden, formats.residual_wire);
+      return rows_of(1, formats.residual_wire, shape.hidden);
     case ValueKind::q:
     case ValueKind::attention:
-      return bytes_of(shape.q_width(), formats.wire);
+      return rows_of(shape.heads, formats.wire, shape.head_dim);
     case ValueKind::k:
     case ValueKind::v:
-      return bytes_of(shape.kv_width(), formats.wire);
+      return rows_of(shape.kv_heads, formats.wire, shape.head_dim);
     case ValueKind::partial:
-      return bytes_of(shape.q_width(), formats.wire) + bytes_of(shape.heads, Format::fp32);
+      return rows_of(shape.heads, formats.wire, shape.head_dim) +
+             rows_of(1, Format::fp32, shape.heads);
     case ValueKind::token:
       return Bytes(4);
     case ValueKind::order:
@@ -145,14 +192,17 @@ Work work_of(const CountingRules& rules, std::span<const Operation* const> membe
   assert(!members.empty());
   Work work;
   const OpKind kind = members.front()->kind;
-  work.weight_bytes = weight_bytes(rules.shape, kind);
+  work.weight_bytes = weight_bytes(rules.shape, rules.formats.weights, kind);
   work.launches = launches_of(kind);
   for (const Operation* operation : members) {
     add_member(rules, *operation, work);
   }
   if (rules.accounting == Accounting::weights_and_sweep) {
-    work.kv_written_bytes = Bytes(0);
     work.activation_bytes = Bytes(0);
+    if (kind == OpKind::append) {
+      work.kv_read_bytes = Bytes(0);
+      work.kv_written_bytes = Bytes(0);
+    }
   }
   return work;
 }

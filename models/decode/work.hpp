@@ -6,6 +6,7 @@
 
 #include "base/units.hpp"
 #include "decode/accounting.hpp"
+#include "decode/attention_method.hpp"
 #include "decode/formats.hpp"
 #include "decode/model_shape.hpp"
 #include "decode/operation.hpp"
@@ -32,6 +33,7 @@ struct CountingRules {
   ModelShape shape;
   Formats formats;
   Accounting accounting = Accounting::full;
+  AttentionMethod attention = {};
 };
 
 /// Bytes of one value of one request, in memory and on the wire alike.

@@ -24,11 +24,13 @@ std::unique_ptr<Memory> make_memory(const std::string& name, const DeviceConfig&
 }
 
 std::unique_ptr<DeviceNumerics> make_numerics(const Program& program, const Inputs& inputs,
-                                              Holdings holdings, const Fault& fault) {
+                                              Holdings holdings, const SystemConfig& config) {
+  const AttentionMethod attention = config.rules.attention;
+  const Fault& fault = config.fault;
   if (fault.kind == FaultKind::none || fault.kind == FaultKind::drop_edge) {
-    return std::make_unique<DeviceNumerics>(program.graph, inputs, holdings);
+    return std::make_unique<DeviceNumerics>(program.graph, inputs, holdings, attention);
   }
-  return std::make_unique<FaultyNumerics>(program.graph, inputs, holdings, fault);
+  return std::make_unique<FaultyNumerics>(program.graph, inputs, holdings, attention, fault);
 }
 
 std::size_t executed_operations(const ExecutionTable& table) {
@@ -74,7 +76,7 @@ void System::build_device(DeviceId id, const DeviceConfig& config) {
   memories_.push_back(make_memory(role.name + "_memory", config));
   DeviceKernels kernels;
   if (inputs_ != nullptr) {
-    numerics_.push_back(make_numerics(program_, *inputs_, role.holdings, config_.fault));
+    numerics_.push_back(make_numerics(program_, *inputs_, role.holdings, config_));
     kernels = {numerics_.back().get(), &log_};
   }
   const DeviceContext context{program_, table_, roles.size(), progress_};

@@ -30,7 +30,7 @@ struct SystemConfig {
   DeviceConfig compute_device;
   DeviceConfig cache_device;  // two_device
   LinkConfig link;            // two_device
-  CountingRules rules;        // shape, formats, accounting
+  CountingRules rules;        // shape, formats, accounting, attention
   GraphConfig graph;          // block order, current token, contexts, tokens
   Fault fault;
 };

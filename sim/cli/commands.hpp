@@ -19,6 +19,7 @@ using Arguments = std::vector<std::string>;
 int init_command(const Arguments& arguments);
 int run_command(const Arguments& arguments);
 int presets_command(const Arguments& arguments);
+int verify_command(const Arguments& arguments);
 
 /// Finds the command, runs it, and turns what it throws into one line on stderr and an exit status.
 int run_program(const Arguments& arguments);

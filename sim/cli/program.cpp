@@ -20,10 +20,11 @@ struct Command {
   std::string_view about;
 };
 
-constexpr std::array<Command, 3> commands{{
+constexpr std::array<Command, 4> commands{{
     {"init", init_command, "write a commented run file to start from"},
     {"run", run_command, "simulate a run file: numbers, times, crossovers"},
     {"presets", presets_command, "list the shipped models, devices and links, or show one"},
+    {"verify", verify_command, "compare the kernels with the source documents' tables and bounds"},
 }};
 
 std::vector<std::string> command_names() {
@@ -43,7 +44,7 @@ void print_usage() {
   }
   fmt::print(
       "\nqfsim COMMAND --help says more. Exit status: 0 done, 1 the run failed, 2 usage or\n"
-      "configuration, 3 the numeric check failed.\n");
+      "configuration, 3 the numeric check or `verify` failed.\n");
 }
 
 int run_command_named(const Arguments& arguments) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decode/accounting.hpp"
+#include "decode/attention_method.hpp"
 #include "decode/block_order.hpp"
 #include "decode/fault.hpp"
 #include "decode/formats.hpp"
@@ -49,7 +50,7 @@ inline constexpr EnumNames<NumericsCheck, 2> enum_names<NumericsCheck>{{
 struct Numerics {
   NumericsMode mode = NumericsMode::full;
   std::uint64_t seed = 1;
-  Formats formats;  // kv_dtype, wire_dtype, residual_wire_dtype
+  Formats formats;  // weight_dtype, kv_dtype, wire_dtype, residual_wire_dtype
   NumericsCheck check = NumericsCheck::every_step;
   Fault inject;
 };
@@ -62,6 +63,7 @@ struct RunConfig {
   Arrangement arrangement = Arrangement::two_device;
   CurrentToken current_token = CurrentToken::merge;
   Accounting accounting = Accounting::full;
+  AttentionMethod attention;
   Workload workload;
   DeviceConfig compute_device;
   DeviceConfig cache_device;  // two_device only

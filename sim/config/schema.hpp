@@ -97,6 +97,16 @@ void describe(Visitor& visit, LinkConfig& link) {
 }
 
 template <class Visitor>
+void describe(Visitor& visit, AttentionMethod& attention) {
+  visit.field({"form",
+               "of a sweep: minimal reads K and V once; the conventional forms also make a "
+               "transposed K, a copy of K and V for each query head, or n x n scores"},
+              attention.form, Choice{});
+  visit.field({"cache_growth", "in_place: an append moves no old row; copying: it moves all"},
+              attention.growth, Choice{});
+}
+
+template <class Visitor>
 void describe(Visitor& visit, Fault& inject) {
   visit.field({"fault", "a deliberate fault, to see the numeric check fail"}, inject.kind,
               Choice{});
@@ -115,7 +125,10 @@ void describe(Visitor& visit, Numerics& numerics) {
   visit.field({"mode", "full: every operation computes on real data; off: timing only"},
               numerics.mode, Choice{});
   visit.field({"seed", "seed of weights, initial cache and inputs"}, numerics.seed, Seed{});
-  visit.field({"kv_dtype", "number format of the cache"}, numerics.formats.kv, Choice{});
+  visit.field({"weight_dtype", "number format of the weight matrices; int8 has a scale per output"},
+              numerics.formats.weights, Choice{});
+  visit.field({"kv_dtype", "number format of the cache; int8 has a scale per row of a head"},
+              numerics.formats.kv, Choice{});
   visit.field({"wire_dtype", "number format of q, k, v and o between operations and devices"},
               numerics.formats.wire, Choice{});
   visit.field({"residual_wire_dtype", "number format of the residual stream, likewise"},
@@ -147,6 +160,7 @@ void describe(Visitor& visit, RunConfig& run) {
   visit.field(
       {"accounting", "bytes charged: full, or weights_and_sweep (static weights and swept KV)"},
       run.accounting, Choice{});
+  visit.section({"attention", ""}, run.attention);
   visit.section({"workload", "", required}, run.workload);
   const char* alone = run.arrangement == Arrangement::colocated
                           ? "given, but with arrangement colocated one device holds everything"

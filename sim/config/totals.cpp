@@ -22,11 +22,28 @@ constexpr double longest_run = 4500;  // seconds: half of what 63 bits of femtos
 
 double real(std::size_t value) { return static_cast<double>(value); }
 
-double weight_bytes(const ModelShape& shape) {
+/// Of the weights, one row per output: their number, and how many rows they lie in.
+struct WeightCount {
+  double values;
+  double rows;
+};
+
+WeightCount count_weights(const ModelShape& shape) {
   const double projections = 2 * (real(shape.q_width()) + real(shape.kv_width()));
   const double layer = real(shape.hidden) * (projections + 3 * real(shape.ffn));
-  const double tables = (shape.tied_embedding ? 1 : 2) * real(shape.vocab) * real(shape.hidden);
-  return real(weight_bytes_per_value) * (real(shape.layers) * layer + tables);
+  const double layer_rows = real(shape.q_width()) + 2 * real(shape.kv_width()) +
+                            2 * real(shape.ffn) + 2 * real(shape.hidden);
+  const double tables = (shape.tied_embedding ? 1 : 2) * real(shape.vocab);
+  return {real(shape.layers) * layer + tables * real(shape.hidden),
+          real(shape.layers) * layer_rows + tables};
+}
+
+double scale_bytes(Format format) { return real(row_bytes(format, 0)); }
+
+double weight_bytes(const RunConfig& run) {
+  const Format format = run.numerics.formats.weights;
+  const WeightCount weights = count_weights(run.model);
+  return weights.values * real(bytes_per_value(format)) + weights.rows * scale_bytes(format);
 }
 
 /// Positions in all caches of one layer at the end of the run.
@@ -35,21 +52,53 @@ double positions(const RunConfig& run, std::size_t context) {
 }
 
 double cache_bytes(const RunConfig& run, std::size_t context) {
-  const double position =
-      2 * real(run.model.kv_width()) * real(bytes_per_value(run.numerics.formats.kv));
+  const Format format = run.numerics.formats.kv;
+  const double position = 2 * (real(run.model.kv_width()) * real(bytes_per_value(format)) +
+                               real(run.model.kv_heads) * scale_bytes(format));
   return position * real(run.model.layers) * positions(run, context);
 }
 
+/// Bytes that the caches' holder moves for a token, at most: what its form of attention reads of
+/// them and makes besides, and what its appends copy.
+double attention_bytes(const RunConfig& run, std::size_t context) {
+  const double cache = cache_bytes(run, context);
+  double times = run.attention.growth == CacheGrowth::copying ? 3 : 1;
+  double matrices = 0;
+  switch (run.attention.form) {
+    case AttentionForm::minimal:
+      break;
+    case AttentionForm::transposed_k:
+      times += 1;
+      break;
+    case AttentionForm::expanded_heads:
+      times += 2 * real(run.model.group());
+      break;
+    case AttentionForm::score_matrix: {  // scores and weights, written and read, and the rows
+      const double n = real(context) + real(run.workload.tokens);
+      const double values = 4 * n * n + 2 * n * real(run.model.head_dim);
+      matrices = 4 * values * real(run.model.heads * run.model.layers * run.workload.batch);
+    }
+  }
+  return times * cache + matrices;
+}
+
+/// Query rows against which each position is scored.
+double scored_rows(const RunConfig& run, std::size_t context) {
+  const bool square = run.attention.form == AttentionForm::score_matrix;
+  return square ? real(context) + real(run.workload.tokens) : 1;
+}
+
 double token_macs(const RunConfig& run, std::size_t context) {
-  const double products = weight_bytes(run.model) / real(weight_bytes_per_value);
-  const double attention =
-      2 * real(run.model.q_width()) * real(run.model.layers) * positions(run, context);
+  const double products = count_weights(run.model).values;
+  const double attention = 2 * real(run.model.q_width()) * real(run.model.layers) *
+                           positions(run, context) * scored_rows(run, context);
   return products * real(run.workload.batch) + attention;
 }
 
 double token_exps(const RunConfig& run, std::size_t context) {
   const double activations = real(run.model.ffn) * real(run.workload.batch);
-  return real(run.model.layers) * (real(run.model.heads) * positions(run, context) + activations);
+  const double scores = real(run.model.heads) * positions(run, context) * scored_rows(run, context);
+  return real(run.model.layers) * (scores + activations);
 }
 
 /// Values that go through the memories for a layer and request, at most, as fp32: the stream, the
@@ -65,10 +114,13 @@ double activation_bytes(const RunConfig& run) {
 
 /// The keys that the totals grow with, besides those of devices and link.
 std::vector<std::string> keys_of_work(bool is_further_context) {
-  std::vector<std::string> paths{"workload.batch", "workload.tokens",  "model.layers",
-                                 "model.hidden",   "model.heads",      "model.kv_heads",
-                                 "model.head_dim", "model.ffn",        "model.vocab",
-                                 "model",          "numerics.kv_dtype"};
+  std::vector<std::string> paths{"workload.batch",    "workload.tokens",
+                                 "model.layers",      "model.hidden",
+                                 "model.heads",       "model.kv_heads",
+                                 "model.head_dim",    "model.ffn",
+                                 "model.vocab",       "model",
+                                 "numerics.kv_dtype", "numerics.weight_dtype",
+                                 "attention.form",    "attention.cache_growth"};
   paths.insert(paths.begin(), is_further_context ? "workload.contexts" : "workload.context");
   return paths;
 }
@@ -105,8 +157,8 @@ void add_link(std::vector<Share>& shares, const RunConfig& run) {
 /// As if nothing happened beside anything else.
 std::vector<Share> token_time(const RunConfig& run, std::size_t context) {
   std::vector<Share> shares;
-  const double weights = weight_bytes(run.model);
-  const double cache = cache_bytes(run, context);
+  const double weights = weight_bytes(run);
+  const double cache = attention_bytes(run, context);
   if (run.arrangement == Arrangement::colocated) {
     add_device(shares, run, context, "compute_device", run.compute_device, weights + cache);
     return shares;
@@ -140,7 +192,7 @@ void check_operations(const Checker& check) {
 void check_amounts(const Checker& check, std::size_t context,
                    const std::vector<std::string>& keys) {
   const RunConfig& run = check.run;
-  const double largest = std::max({weight_bytes(run.model), cache_bytes(run, context),
+  const double largest = std::max({weight_bytes(run), attention_bytes(run, context),
                                    token_macs(run, context), token_exps(run, context)}) *
                          real(run.workload.tokens);
   if (largest > most_total) {
@@ -228,7 +280,7 @@ void check_fits(const Checker& check, const std::string& device_path, const Devi
 void check_capacity(const Checker& check, std::size_t context,
                     const std::vector<std::string>& keys) {
   const RunConfig& run = check.run;
-  const Need all{weight_bytes(run.model), cache_bytes(run, context)};
+  const Need all{weight_bytes(run), cache_bytes(run, context)};
   if (run.arrangement == Arrangement::colocated) {
     check_fits(check, "compute_device", run.compute_device, all, context, keys);
     return;

@@ -105,7 +105,8 @@ nlohmann::ordered_json config_json(const RunConfig& config) {
   JsonWriter writer;
   config::describe(writer, visited);
   Json json = writer.json();
-  json["model"]["weight_bytes"] = model_weight_bytes(config.model).value();
+  json["model"]["weight_bytes"] =
+      model_weight_bytes(config.model, config.numerics.formats.weights).value();
   if (config.numerics.inject.kind == FaultKind::none) {
     json["numerics"]["inject"] = nullptr;
   }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
@@ -18,10 +17,6 @@ namespace qfs {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What earlier runs may have written into their folder, and a new run does away with.
-constexpr std::array<std::string_view, 5> our_files{
-    "summary.json", "operations.csv", "numerics.json", "timeline.json", "config.yaml"};
 
 [[noreturn]] void refuse(const fs::path& folder, const std::string& why) {
   throw ConfigError(fmt::format("results folder {}: {}", folder.string(), why));
@@ -43,9 +38,9 @@ fs::path resolved(const fs::path& folder) {
   return path.has_filename() ? path : path.parent_path();
 }
 
-bool is_results_folder(const fs::path& folder) {
-  return fs::is_regular_file(folder / "summary.json") &&
-         fs::is_regular_file(folder / "config.yaml");
+bool is_results_folder(const fs::path& folder, const ResultsKind& kind) {
+  return std::ranges::all_of(
+      kind.marks, [&](std::string_view name) { return fs::is_regular_file(folder / name); });
 }
 
 /// A folder in use as a mount point or as somebody's working folder cannot be exchanged for
@@ -58,11 +53,11 @@ bool is_movable(const fs::path& folder) {
          !fs::equivalent(folder, fs::current_path());
 }
 
-void check_existing(const fs::path& shown, const fs::path& folder) {
+void check_existing(const fs::path& shown, const fs::path& folder, const ResultsKind& kind) {
   if (!fs::is_directory(folder)) {
     refuse(shown, "is not a folder");
   }
-  if (!fs::is_empty(folder) && !is_results_folder(folder)) {
+  if (!fs::is_empty(folder) && !is_results_folder(folder, kind)) {
     refuse(shown, "is not empty and holds no earlier results; name another or remove it");
   }
   if (!is_movable(folder)) {
@@ -196,15 +191,15 @@ fs::path exchange(const fs::path& written, const fs::path& folder, const fs::pat
 
 /// Moves back what was in the earlier folder and is not ours. What cannot be moved is left where it
 /// lies.
-void keep_foreign(const fs::path& earlier, const fs::path& folder, ScratchFolder& scratch) {
+void keep_foreign(const fs::path& earlier, const fs::path& folder, const ResultsKind& kind,
+                  ScratchFolder& scratch) {
   std::vector<fs::path> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(earlier)) {
     names.push_back(entry.path().filename());
   }
   try {
     for (const fs::path& name : names) {
-      const bool ours =
-          std::find(our_files.begin(), our_files.end(), name.string()) != our_files.end();
+      const bool ours = std::ranges::find(kind.files, name.string()) != kind.files.end();
       if (!ours && !fs::exists(folder / name)) {
         fs::rename(earlier / name, folder / name);
       }
@@ -215,17 +210,19 @@ void keep_foreign(const fs::path& earlier, const fs::path& folder, ScratchFolder
   }
 }
 
-void put_in_place(const fs::path& written, const fs::path& folder, ScratchFolder& scratch) {
+void put_in_place(const fs::path& written, const fs::path& folder, const ResultsKind& kind,
+                  ScratchFolder& scratch) {
   if (!fs::exists(folder)) {
     fs::rename(written, folder);
     return;
   }
   const fs::path earlier = exchange(written, folder, scratch.path() / "earlier");
-  keep_foreign(earlier, folder, scratch);
+  keep_foreign(earlier, folder, kind, scratch);
 }
 
 void write_checked(const fs::path& folder,
-                   const std::vector<std::pair<std::string, std::string>>& files) {
+                   const std::vector<std::pair<std::string, std::string>>& files,
+                   const ResultsKind& kind) {
   const fs::path parent = folder.parent_path();
   MadeParents parents(parent);
   ScratchFolder scratch(parent);
@@ -235,14 +232,14 @@ void write_checked(const fs::path& folder,
     write_file(written / name, content);
   }
   sync_folder(written);
-  put_in_place(written, folder, scratch);
+  put_in_place(written, folder, kind, scratch);
   parents.keep();
   sync_folder(parent);
 }
 
 }  // namespace
 
-void check_output_folder(const std::filesystem::path& folder) {
+void check_output_folder(const std::filesystem::path& folder, const ResultsKind& kind) {
   if (folder.empty()) {
     throw ConfigError("results folder: the path is empty");
   }
@@ -252,7 +249,7 @@ void check_output_folder(const std::filesystem::path& folder) {
       refuse(folder, "is a link to nothing");
     }
     if (fs::exists(path)) {
-      check_existing(folder, path);
+      check_existing(folder, path, kind);
     }
     const ScratchFolder probe(existing_ancestor(folder, path));
   } catch (const fs::filesystem_error& error) {
@@ -261,10 +258,11 @@ void check_output_folder(const std::filesystem::path& folder) {
 }
 
 void write_results(const std::filesystem::path& folder,
-                   const std::vector<std::pair<std::string, std::string>>& files) {
-  check_output_folder(folder);
+                   const std::vector<std::pair<std::string, std::string>>& files,
+                   const ResultsKind& kind) {
+  check_output_folder(folder, kind);
   try {
-    write_checked(resolved(folder), files);
+    write_checked(resolved(folder), files, kind);
   } catch (const fs::filesystem_error& error) {
     throw RunError(
         fmt::format("cannot write {}: {}", error.path1().string(), error.code().message()));

@@ -115,6 +115,8 @@ void put_point(Json& json, const RunConfig& config, const PointAnalysis& analysi
   json["arrangement"] = name_of(config.arrangement);
   json["current_token"] = name_of(config.current_token);
   json["accounting"] = name_of(config.accounting);
+  json["attention_form"] = name_of(config.attention.form);
+  json["cache_growth"] = name_of(config.attention.growth);
   json["context"] = analysis.point->context;
   json["batch"] = config.workload.batch;
   json["tokens"] = analysis.steps.size();

@@ -51,6 +51,21 @@ std::string accounting_line(Accounting accounting) {
                                  : "weights_and_sweep: only static weights and swept KV");
 }
 
+std::string formats_line(const Formats& formats) {
+  return line("formats", fmt::format("weights {}, cache {}, wire {}, residual {}",
+                                     name_of(formats.weights), name_of(formats.kv),
+                                     name_of(formats.wire), name_of(formats.residual_wire)));
+}
+
+/// Nothing for the usual way.
+std::string attention_line(const AttentionMethod& attention) {
+  if (attention.form == AttentionForm::minimal && attention.growth == CacheGrowth::in_place) {
+    return "";
+  }
+  return line("attention", fmt::format("{}, cache growth: {}", name_of(attention.form),
+                                       name_of(attention.growth)));
+}
+
 std::string fault_line(const Fault& fault) {
   return line("FAULT", fmt::format("{} injected at layer {}, step {}", name_of(fault.kind),
                                    fault.layer.value(), fault.step.value()));
@@ -70,6 +85,8 @@ std::string header_part(const RunConfig& config) {
     text += device_line("cache device", config.cache_device);
     text += link_line(config.link);
   }
+  text += formats_line(config.numerics.formats);
+  text += attention_line(config.attention);
   text += accounting_line(config.accounting);
   if (config.numerics.inject.kind != FaultKind::none) {
     text += fault_line(config.numerics.inject);

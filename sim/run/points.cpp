@@ -41,7 +41,7 @@ SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_
           .compute_device = config.compute_device,
           .cache_device = config.cache_device,
           .link = config.link,
-          .rules = {config.model, config.numerics.formats, config.accounting},
+          .rules = {config.model, config.numerics.formats, config.accounting, config.attention},
           .graph = {block, config.current_token, workload.lm_head,
                     std::vector<std::size_t>(workload.batch, context), workload.tokens},
           .fault = config.numerics.inject};
@@ -54,6 +54,7 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
           .current_token = config.current_token,
           .accounting = config.accounting,
           .formats = config.numerics.formats,
+          .attention = config.attention,
           .batch = config.workload.batch,
           .context = context,
           .tokens = config.workload.tokens,

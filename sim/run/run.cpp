@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "decode/cache_attention.hpp"
 #include "decode/graph.hpp"
 #include "decode/inputs.hpp"
 #include "sim/run/crossover_search.hpp"
@@ -38,12 +39,14 @@ std::size_t available_host_bytes() {
 }
 
 /// A child holds its device's copy of the caches, and the outputs of every operation for the check.
-std::size_t child_host_bytes(const InputsConfig& inputs) {
+std::size_t child_host_bytes(const InputsConfig& inputs, AttentionForm form) {
   const ModelShape& shape = inputs.shape;
   const std::size_t weights =
       inputs_host_bytes({shape, inputs.formats, inputs.seed, {}, inputs.tokens, inputs.lm_head});
   const std::size_t log_values = 4 * (shape.hidden + shape.q_width() + shape.kv_width());
+  const std::size_t longest = *std::max_element(inputs.contexts.begin(), inputs.contexts.end());
   return inputs_host_bytes(inputs) - weights +
+         attend_cache_host_bytes(form, shape, longest + inputs.tokens) +
          inputs.contexts.size() * inputs.tokens * shape.layers * log_values * sizeof(float);
 }
 
@@ -51,7 +54,7 @@ std::size_t child_host_bytes(const InputsConfig& inputs) {
 /// change.
 std::size_t numeric_jobs(const RunConfig& config, const InputsConfig& inputs) {
   const std::size_t shared = inputs_host_bytes(inputs);
-  const std::size_t each = child_host_bytes(inputs);
+  const std::size_t each = child_host_bytes(inputs, config.attention.form);
   const std::size_t available = available_host_bytes();
   if (shared + each > available) {
     throw ConfigError(

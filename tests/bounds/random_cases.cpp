@@ -54,26 +54,57 @@ struct Expected {
   std::int64_t wire = 0;
 };
 
+/// `values` values of which each `row` share a scale of four bytes, if the format has scales.
+std::int64_t bytes_of(Format format, std::size_t values, std::size_t row) {
+  const bool narrow = format != Format::fp32 && format != Format::fp16 && format != Format::bf16;
+  const std::size_t width = format == Format::fp32 ? 4 : (narrow ? 1 : 2);
+  return count(values * width + (format == Format::int8 ? 4 * values / row : 0));
+}
+
+/// What one request's cache moves for a token in one layer, and what of it is written, by 003: K
+/// and V once, K^T or the copies written and read besides; a copied cache read and written whole.
+struct CacheMoves {
+  std::int64_t read = 0;
+  std::int64_t written = 0;
+};
+
+CacheMoves cache_moves(const AnalyticParameters& p, std::size_t swept, std::size_t held) {
+  const ModelShape& s = p.shape;
+  const std::int64_t k_row = bytes_of(p.formats.kv, s.kv_width(), s.head_dim);
+  const std::int64_t expanded_row = bytes_of(p.formats.kv, 2 * s.q_width(), s.head_dim);
+  std::int64_t made = 0;  // a position
+  if (p.attention.form == AttentionForm::transposed_k) {
+    made = k_row;
+  } else if (p.attention.form == AttentionForm::expanded_heads) {
+    made = expanded_row;
+  }
+  const std::int64_t moved = p.attention.growth == CacheGrowth::copying ? count(held) : 0;
+  const bool full = p.accounting == Accounting::full;  // else no append is charged
+  return {count(swept) * (2 * k_row + made) + (full ? moved * 2 * k_row : 0),
+          count(swept) * made + (full ? (moved + 1) * 2 * k_row : 0)};
+}
+
 Expected expected_bytes(const Case& c) {
   const AnalyticParameters& p = c.parameters;
   const ModelShape& s = p.shape;
-  const std::int64_t wire = count(bytes_per_value(p.formats.wire));
-  const std::int64_t kv_row = count(2 * s.kv_width() * bytes_per_value(p.formats.kv));
   const std::int64_t batch = count(p.batch);
+  const std::size_t into_hidden = s.q_width() + 2 * s.kv_width() + 2 * s.ffn;  // rows
   const std::int64_t static_layer =
-      2 * (2 * count(s.q_width() * s.hidden) + 2 * count(s.kv_width() * s.hidden) +
-           3 * count(s.ffn * s.hidden));
+      bytes_of(p.formats.weights, into_hidden * s.hidden, s.hidden) +
+      bytes_of(p.formats.weights, s.q_width() * s.hidden, s.q_width()) +
+      bytes_of(p.formats.weights, s.ffn * s.hidden, s.ffn);
+  const std::int64_t head = bytes_of(p.formats.weights, s.vocab * s.hidden, s.hidden);
   const bool merge = p.current_token == CurrentToken::merge;
-  const bool full = p.accounting == Accounting::full;
   Expected e;
   for (std::size_t t = 0; t < p.tokens; ++t) {
-    e.weights += count(s.layers) * static_layer + (p.lm_head ? 2 * count(s.vocab * s.hidden) : 0);
-    e.kv_read += count(s.layers) * batch * count(p.context + t + (merge ? 0 : 1)) * kv_row;
-    e.kv_written += full ? count(s.layers) * batch * kv_row : 0;
+    e.weights += count(s.layers) * static_layer + (p.lm_head ? head : 0);
+    const CacheMoves moves = cache_moves(p, p.context + t + (merge ? 0 : 1), p.context + t);
+    e.kv_read += count(s.layers) * batch * moves.read;
+    e.kv_written += count(s.layers) * batch * moves.written;
     // q there, k and v there, the result back.
-    e.wire += count(s.layers) * batch *
-              (count(s.q_width()) * wire + 2 * count(s.kv_width()) * wire +
-               count(s.heads) * (count(s.head_dim) * wire + 4));
+    e.wire +=
+        count(s.layers) * batch *
+        (2 * bytes_of(p.formats.wire, s.q_width() + s.kv_width(), s.head_dim) + 4 * count(s.heads));
   }
   if (c.arrangement == Arrangement::colocated) {
     e.wire = 0;

@@ -51,6 +51,12 @@ InputsConfig one_head(std::size_t context, bool qk_norm) {
   return config;
 }
 
+std::vector<float> row_of(const RowStore& store, std::size_t row) {
+  std::vector<float> values(store.view().columns);
+  store.view().read(row, values);
+  return values;
+}
+
 }  // namespace
 
 TEST_CASE("in fp32 the graph of every block order decodes as its formulas do") {
@@ -100,8 +106,8 @@ TEST_CASE("the reference decoder of one layer, by hand") {
   ReferenceDecoder decoder(inputs, BlockOrder::standard, RequestId(0));
   const std::vector<double> x{3, 4};
   const LayerWeights& w = inputs.weights().layers[0];
-  const auto at = [](const WeightMatrix& m, std::size_t r, std::size_t c) {
-    return static_cast<double>(to_float(m.values[r * m.columns + c]));
+  const auto at = [](const RowStore& m, std::size_t r, std::size_t c) {
+    return static_cast<double>(row_of(m, r)[c]);
   };
   // An empty cache: attention over the current token alone returns its value, whatever the query
   // and key.
@@ -133,9 +139,9 @@ TEST_CASE("attention over one cached position and the current token, by hand") {
     const double rms = std::sqrt((x[0] * x[0] + x[1] * x[1]) / 2);
     return Pair{x[0] / rms * to_float(gain[0]), x[1] / rms * to_float(gain[1])};
   };
-  const auto times = [](const WeightMatrix& m, Pair x) {
-    const auto at = [&](std::size_t i) { return static_cast<double>(to_float(m.values[i])); };
-    return Pair{at(0) * x[0] + at(1) * x[1], at(2) * x[0] + at(3) * x[1]};
+  const auto times = [](const RowStore& m, Pair x) {
+    const auto at = [&](std::size_t r, std::size_t c) { return double{row_of(m, r)[c]}; };
+    return Pair{at(0, 0) * x[0] + at(0, 1) * x[1], at(1, 0) * x[0] + at(1, 1) * x[1]};
   };
   const auto turned = [](Pair x) {
     return Pair{x[0] * std::cos(1.0) - x[1] * std::sin(1.0),
@@ -157,15 +163,15 @@ TEST_CASE("attention over one cached position and the current token, by hand") {
   const Pair a = times(w.o, o);
   const Pair y{x[0] + a[0], x[1] + a[1]};
   const Pair m = normed(y, w.ffn_norm);
-  const auto row = [&](const WeightMatrix& matrix) {
-    return to_float(matrix.values[0]) * m[0] + to_float(matrix.values[1]) * m[1];
+  const auto row = [&](const RowStore& matrix) {
+    return row_of(matrix, 0)[0] * m[0] + row_of(matrix, 0)[1] * m[1];
   };
   const double hidden = row(w.gate) / (1 + std::exp(-row(w.gate))) * row(w.up);
 
   ReferenceDecoder decoder(inputs, BlockOrder::standard, RequestId(0));
   const std::vector<double> out = decoder.step({x[0], x[1]});
-  CHECK(out[0] == Approx(y[0] + to_float(w.down.values[0]) * hidden).epsilon(1e-13));
-  CHECK(out[1] == Approx(y[1] + to_float(w.down.values[1]) * hidden).epsilon(1e-13));
+  CHECK(out[0] == Approx(y[0] + row_of(w.down, 0)[0] * hidden).epsilon(1e-13));
+  CHECK(out[1] == Approx(y[1] + row_of(w.down, 1)[0] * hidden).epsilon(1e-13));
 }
 
 TEST_CASE("the check notices any single output that is off by one part in a thousand") {

@@ -36,11 +36,26 @@ Work work_of_one(const CountingRules& rules, const Operation& operation) {
   return work_of(rules, {&member, 1});
 }
 
+std::vector<float> rounded(Format format, std::size_t row, std::vector<float> values) {
+  round_rows(format, row, values);
+  return values;
+}
+
+std::vector<float> numbers(const RowStore& store) {
+  const Matrix matrix = store.view();
+  std::vector<float> values(matrix.rows * matrix.columns);
+  for (std::size_t r = 0; r < matrix.rows; ++r) {
+    matrix.read(r, std::span(values).subspan(r * matrix.columns, matrix.columns));
+  }
+  return values;
+}
+
 }  // namespace
 
 TEST_CASE("an append rounds to the cache's format and moves no existing byte") {
   const ModelShape shape = test::tiny_shape();
-  const Format format = GENERATE(Format::fp32, Format::bf16);
+  const Format format = GENERATE(Format::fp32, Format::fp16, Format::bf16, Format::fp8_e4m3,
+                                 Format::fp8_e5m2, Format::int8);
   KvCache cache(shape, format, 3);
   const void* where = nullptr;
   for (std::size_t t = 0; t < 3; ++t) {
@@ -48,33 +63,42 @@ TEST_CASE("an append rounds to the cache's format and moves no existing byte") {
     const auto v = ramp(shape.kv_width(), -3.0F - static_cast<float>(t));
     cache.append(k, v);
     CHECK(cache.positions() == t + 1);
-    cache.with_rows(t + 1, [&](const auto& rows) {
-      CHECK(rows.positions == t + 1);
-      if (where != nullptr) {
-        CHECK(where == rows.k);
-      }
-      where = rows.k;
-      // Row t of head h lies at offset t * head_dim of the head's rows.
-      for (std::size_t h = 0; h < shape.kv_heads; ++h) {
-        for (std::size_t i = 0; i < shape.head_dim; ++i) {
-          const std::size_t at = h * rows.head_stride + t * shape.head_dim + i;
-          CHECK(to_float(rows.k[at]) == rounded(format, k[h * shape.head_dim + i]));
-          CHECK(to_float(rows.v[at]) == rounded(format, v[h * shape.head_dim + i]));
-        }
-      }
-    });
+    const std::vector<float> want_k = rounded(format, shape.head_dim, k);
+    const std::vector<float> want_v = rounded(format, shape.head_dim, v);
+    const KvRows rows = cache.rows(t + 1);
+    CHECK(rows.positions == t + 1);
+    if (where != nullptr) {
+      CHECK(where == rows.k);
+    }
+    where = rows.k;
+    // Row t of head h is the row h * head_rows + t.
+    const std::size_t d = shape.head_dim;
+    for (std::size_t h = 0; h < shape.kv_heads; ++h) {
+      const std::size_t row = h * rows.head_rows + t;
+      const std::size_t at = row * d * bytes_per_value(format);
+      const std::size_t width = d * bytes_per_value(format);
+      std::vector<float> got(d);
+      decode_row(format, {rows.k + at, width}, has_scales(format) ? rows.k_scales[row] : 1, got);
+      CHECK(
+          std::equal(got.begin(), got.end(), want_k.begin() + static_cast<std::ptrdiff_t>(h * d)));
+      decode_row(format, {rows.v + at, width}, has_scales(format) ? rows.v_scales[row] : 1, got);
+      CHECK(
+          std::equal(got.begin(), got.end(), want_v.begin() + static_cast<std::ptrdiff_t>(h * d)));
+    }
     std::vector<float> read_k(shape.kv_width());
     std::vector<float> read_v(shape.kv_width());
     cache.read(t, read_k, read_v);
-    CHECK(read_k.back() == rounded(format, k.back()));
-    CHECK(read_v.front() == rounded(format, v.front()));
+    CHECK(read_k == want_k);
+    CHECK(read_v == want_v);
   }
 }
 
 TEST_CASE(
     "a value survives the wire as its format allows, lse unrounded, and has its counted length") {
   const ModelShape shape = test::tiny_shape();
-  const Formats formats{Format::bf16, Format::bf16, Format::fp32};
+  Formats formats;
+  formats.wire = GENERATE(Format::fp16, Format::bf16, Format::fp8_e4m3, Format::int8);
+  formats.residual_wire = GENERATE(Format::fp32, Format::int8);
   const CountingRules rules{shape, formats, Accounting::full};
   struct Trip {
     OpKind producer;
@@ -101,12 +125,22 @@ TEST_CASE(
     CHECK(static_cast<std::int64_t>(payload.size()) == value_bytes(rules, trip.value).value());
     std::vector<float> received(output.size(), -99.0F);
     CHECK(decode_value(shape, formats, trip.producer, trip.value, payload, received).empty());
-    const bool exact = trip.value == ValueKind::residual || trip.value == ValueKind::token;
+    const auto slice = [&](const std::vector<float>& all) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(trip.offset);
+      return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(trip.count));
+    };
+    std::vector<float> want = slice(output);
+    if (trip.value == ValueKind::residual) {
+      want = rounded(formats.residual_wire, shape.hidden, want);
+    } else if (trip.value != ValueKind::token) {
+      const std::size_t sent = trip.value == ValueKind::partial ? q : trip.count;  // lse: as it is
+      round_rows(formats.wire, shape.head_dim, std::span(want).first(sent));
+    }
+    CHECK(slice(received) == want);
     for (std::size_t i = 0; i < output.size(); ++i) {
-      const bool inside = i >= trip.offset && i < trip.offset + trip.count;
-      const bool lse = trip.value == ValueKind::partial && i >= q;
-      const float want = exact || lse ? output[i] : rounded(Format::bf16, output[i]);
-      CHECK(received[i] == (inside ? want : -99.0F));
+      if (i < trip.offset || i >= trip.offset + trip.count) {
+        CHECK(received[i] == -99.0F);
+      }
     }
   }
 }
@@ -124,19 +158,21 @@ TEST_CASE("an empty state's lse crosses the wire as minus infinity") {
 
 TEST_CASE("weights are drawn from the seed alone, with the spread promised") {
   const ModelShape shape = test::tiny_shape();
-  const Weights a = draw_weights(shape, 7, true);
-  const Weights b = draw_weights(shape, 7, true);
-  const Weights c = draw_weights(shape, 8, true);
-  CHECK(a.layers[2].gate.values == b.layers[2].gate.values);
-  CHECK(a.layers[2].gate.values != c.layers[2].gate.values);
-  CHECK(a.layers[1].q.values != a.layers[2].q.values);
+  const Format format = GENERATE(Format::fp32, Format::bf16, Format::fp8_e4m3, Format::int8);
+  const Weights a = draw_weights(shape, format, 7, true);
+  const Weights b = draw_weights(shape, format, 7, true);
+  const Weights c = draw_weights(shape, format, 8, true);
+  const std::vector<float> gate = numbers(a.layers[0].gate);
+  CHECK(numbers(a.layers[2].gate) == numbers(b.layers[2].gate));
+  CHECK(numbers(a.layers[2].gate) != numbers(c.layers[2].gate));
+  CHECK(numbers(a.layers[1].q) != numbers(a.layers[2].q));
   double square = 0;
-  for (const Bf16 value : a.layers[0].gate.values) {
-    square += std::pow(to_float(value), 2);
+  for (const float value : gate) {
+    square += std::pow(value, 2);
   }
-  const double mean = square / static_cast<double>(a.layers[0].gate.values.size());
+  const double mean = square / static_cast<double>(gate.size());
   CHECK(mean * static_cast<double>(shape.hidden) == Approx(1).epsilon(0.1));
-  CHECK(draw_weights(shape, 7, false).embedding.values.empty());
+  CHECK(draw_weights(shape, format, 7, false).embedding.empty());
 }
 
 TEST_CASE(
@@ -159,8 +195,14 @@ TEST_CASE(
   CHECK(one.seeded_input(RequestId(0), StepId(0)) != one.seeded_input(RequestId(1), StepId(0)));
   CHECK(one.first_token(RequestId(0)) < shape.vocab);
   const std::size_t rows = 40 + 2 * 5;
-  CHECK(inputs_host_bytes(config) == static_cast<std::size_t>(model_weight_bytes(shape).value()) +
-                                         rows * shape.layers * 2 * shape.kv_width() * 2);
+  CHECK(inputs_host_bytes(config) ==
+        static_cast<std::size_t>(model_weight_bytes(shape, Format::bf16).value()) +
+            rows * shape.layers * 2 * shape.kv_width() * 2);
+  config.formats.kv = Format::int8;  // a byte a value, four for the scale of a head's row
+  config.formats.weights = Format::fp32;
+  CHECK(inputs_host_bytes(config) ==
+        2 * static_cast<std::size_t>(model_weight_bytes(shape, Format::bf16).value()) +
+            rows * shape.layers * 2 * shape.kv_heads * (shape.head_dim + 4));
 }
 
 TEST_CASE("work of Qwen3-0.6B as DESIGN.md 7 counts it") {
@@ -168,7 +210,7 @@ TEST_CASE("work of Qwen3-0.6B as DESIGN.md 7 counts it") {
   CHECK(work_of_one(rules, operation_of(OpKind::ffn)).weight_bytes == Bytes(18874368));
   CHECK(work_of_one(rules, operation_of(OpKind::q)).weight_bytes == Bytes(4194304));
   CHECK(work_of_one(rules, operation_of(OpKind::kv)).weight_bytes == Bytes(4194304));
-  CHECK(layer_weight_bytes(rules.shape) == Bytes(31457280));
+  CHECK(layer_weight_bytes(rules.shape, Format::bf16) == Bytes(31457280));
   Operation sweep = operation_of(OpKind::sweep);
   sweep.positions = 4608;
   CHECK(work_of_one(rules, sweep).kv_read_bytes == Bytes(18874368));

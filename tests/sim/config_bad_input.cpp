@@ -42,7 +42,8 @@ void check_overrides(const std::vector<BadOverride>& cases) {
 const std::string rates =
     "legal: above 0, in B/s, kB/s, MB/s, GB/s, TB/s, PB/s, KiB/s, MiB/s, GiB/s, TiB/s";
 const std::string delays = "legal: from 0 to 1000 s, in s, ms, us, ns, ps, fs";
-const std::string blocks = "legal: standard, swapped, early_q";
+const std::string blocks =
+    "legal: standard, swapped, early_q, early_k, early_qk, parallel, shifted_q, single_q";
 const std::string models =
     "legal: llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, qwen3-0.6b, qwen3-1.7b, qwen3-14b, "
     "qwen3-32b, qwen3-4b, qwen3-8b, or the path of a config.json";
@@ -102,7 +103,7 @@ TEST_CASE("missing keys name the map that lacks them") {
   check_lines({
       {1, "", "run.yaml:2: name: missing; legal: a folder's name: ", "'.' or '-'"},
       {2, "", "run.yaml:1: model: missing", "; legal: a preset's name, or a map"},
-      {3, "", "run.yaml:1: block: missing; " + blocks, "early_q"},
+      {3, "", "run.yaml:1: block: missing; " + blocks, "single_q"},
       {5, "", "run.yaml:1: arrangement: missing; legal: colocated, two_device", "two_device"},
       {6, "", "run.yaml:1: workload.context: missing; legal: a whole number from 0 to 1 Ti",
        "1 Ti"},
@@ -164,13 +165,13 @@ TEST_CASE("quantities need their unit, spelled right, and a value that makes sen
 
 TEST_CASE("wrong types and values name what is legal") {
   check_lines({
-      {3, "block: early_k", "run.yaml:3: block: 'early_k'; " + blocks, "did you mean 'early_q'?"},
+      {3, "block: early_p", "run.yaml:3: block: 'early_p'; " + blocks, "did you mean 'early_q'?"},
       {3, "block: early-q", "run.yaml:3: block: 'early-q'; " + blocks, "did you mean 'early_q'?"},
-      {3, "block: 3", "run.yaml:3: block: '3'; " + blocks, "early_q"},
-      {3, "block: [standard]", "run.yaml:3: block: a list; " + blocks, "early_q"},
+      {3, "block: 3", "run.yaml:3: block: '3'; " + blocks, "single_q"},
+      {3, "block: [standard]", "run.yaml:3: block: a list; " + blocks, "single_q"},
       {4, "compare: standard",
        "run.yaml:4: compare: 'standard'; legal: a list in brackets, each item: standard",
-       "early_q"},
+       "single_q"},
       {4, "compare:\n  - standard\n  - swaped", "run.yaml:6: compare: 'swaped'; legal: a list",
        "did you mean 'swapped'?"},
       {6, "workload: 5", "run.yaml:6: workload: '5'", "; legal: a map of keys"},
@@ -195,8 +196,8 @@ TEST_CASE("wrong types and values name what is legal") {
        "; legal: true, false"},
       {10, "numerics: {seed: -1}", "run.yaml:10: numerics.seed: '-1'",
        "; legal: a whole number from 0 to 2^64 - 1, in digits"},
-      {10, "numerics: {kv_dtype: fp16}", "run.yaml:10: numerics.kv_dtype: 'fp16'",
-       "; legal: fp32, bf16"},
+      {10, "numerics: {kv_dtype: half}", "run.yaml:10: numerics.kv_dtype: 'half'",
+       "; legal: fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8"},
       {10, "numerics: {mode: on}", "run.yaml:10: numerics.mode: 'on'", "; legal: full, off"},
       {1, "name: a/b", "run.yaml:1: name: 'a/b'; legal: a folder's name", "'-'"},
       {1, "name: ..", "run.yaml:1: name: '..'; legal: a folder's name", "'-'"},
@@ -342,7 +343,7 @@ TEST_CASE("bad overrides name the argument") {
       {"workload.contexts=[1 Ki, x]",
        "--set workload.contexts=[1 Ki, x]: workload.contexts: 'x' is not a number", "1 Ti"},
       {"link.latency=5", "--set link.latency=5: link.latency: '5' has no unit; " + delays, "fs"},
-      {"block.order=1", "--set block.order=1: block: a map; " + blocks, "early_q"},
+      {"block.order=1", "--set block.order=1: block: a map; " + blocks, "single_q"},
       {"compare.0=swapped", "--set compare.0=swapped: compare: is a list",
        "--set compare=[standard]"},
       {"compare=[early_q]", "--set compare=[early_q]: compare: 'early_q' is the block itself",

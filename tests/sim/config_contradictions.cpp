@@ -49,6 +49,21 @@ TEST_CASE("bits are refused with the bytes that they are") {
   });
 }
 
+TEST_CASE("a form of attention that is too much for the contexts is refused") {
+  check_runs({
+      {{"attention.form=score_matrix", "workload.contexts=[1 Gi]"},
+       "--set workload.contexts=[1 Gi]: workload: ",
+       "legal: up to 4e+18: a smaller model, batch, context or tokens"},
+      {{"attention.form=expanded_heads", "attention.cache_growth=copying"}, "loaded", "loaded"},
+      {{"attention.form=transposed"},
+       "--set attention.form=transposed: attention.form: 'transposed'",
+       "did you mean 'transposed_k'?"},
+      {{"attention.growth=copying"},
+       "--set attention.growth=copying: attention.growth: unknown key",
+       "legal: form, cache_growth; did you mean 'cache_growth'?"},
+  });
+}
+
 TEST_CASE("faults are checked against the graph of every block order") {
   const std::string legal = "; legal: a fault that can happen in `block` and in each of `compare`";
   const auto inject = [](const std::string& keys) { return "numerics.inject={" + keys + "}"; };
