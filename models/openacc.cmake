@@ -1,6 +1,6 @@
-# Gives models/kernels/openacc_decode.cpp its OpenACC directives where g++ has them and libgomp links;
+# Gives models/kernels/forms/openacc_decode.cpp its OpenACC directives where g++ has them and libgomp links;
 # elsewhere they are skipped, and the loops mean the same. Included after qfs_kernels.
-set(openacc_source ${here}/kernels/openacc_decode.cpp)
+set(openacc_source ${here}/kernels/forms/openacc_decode.cpp)
 set_source_files_properties(${openacc_source} PROPERTIES COMPILE_OPTIONS -Wno-unknown-pragmas)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   include(CheckCXXSourceCompiles)

@@ -2,7 +2,7 @@
 // conventional forms that 003 compares it with. No choice changes a result beyond rounding.
 #pragma once
 
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 namespace qfs {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "decode/kv_cache.hpp"
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 namespace qfs {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "kernels/softmax_gradient.hpp"
+#include "kernels/softmax/softmax_gradient.hpp"
 #include "sim/verify/verify.hpp"
 
 namespace qfs::verify {

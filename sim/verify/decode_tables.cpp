@@ -1,4 +1,4 @@
-#include "kernels/decode_tables.hpp"
+#include "kernels/forms/decode_tables.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 #include "sim/report/text.hpp"
 #include "sim/verify/draws.hpp"
 #include "sim/verify/verify.hpp"

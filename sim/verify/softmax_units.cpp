@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/format.hpp"
-#include "kernels/softmax_unit.hpp"
-#include "kernels/total_variation.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
+#include "kernels/softmax/total_variation.hpp"
 #include "sim/verify/draws.hpp"
 #include "sim/verify/verify.hpp"
 

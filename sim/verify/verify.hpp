@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 
 namespace qfs::verify {
 

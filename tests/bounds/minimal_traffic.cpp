@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decode/graph.hpp"
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/serialize.hpp"
 #include "system/simulation.hpp"

@@ -58,8 +58,8 @@ TEST_CASE("a form of attention that is too much for the contexts is refused") {
       {{"attention.form=transposed"},
        "--set attention.form=transposed: attention.form: 'transposed'",
        "did you mean 'transposed_k'?"},
-      {{"attention.growth=copying"},
-       "--set attention.growth=copying: attention.growth: unknown key",
+      {{"attention.cache_grow=copying"},
+       "--set attention.cache_grow=copying: attention.cache_grow: unknown key",
        "legal: form, cache_growth; did you mean 'cache_growth'?"},
   });
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 namespace qfs {
 

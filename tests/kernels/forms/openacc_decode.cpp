@@ -1,6 +1,6 @@
 // The OpenACC decode on the host: bit-equal to the plain nest (003 section 4, table 2), right
 // against fp64, and what it must move.
-#include "kernels/openacc_decode.hpp"
+#include "kernels/forms/openacc_decode.hpp"
 
 #include <algorithm>
 #include <bit>

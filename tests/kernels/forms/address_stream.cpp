@@ -1,6 +1,6 @@
 // The addresses of both loop orders, by hand, against all elements of V, and their cost in sectors
 // and lines. 003 section 4.2 speaks of 128-bit cache lines; lines of 128 bytes are meant.
-#include "kernels/address_stream.hpp"
+#include "kernels/forms/address_stream.hpp"
 
 #include <map>
 #include <set>

@@ -36,7 +36,7 @@
 #include <span>
 
 #include "base/enum_names.hpp"
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 
 namespace qfs {
 

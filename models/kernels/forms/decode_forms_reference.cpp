@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 namespace qfs {
 namespace {

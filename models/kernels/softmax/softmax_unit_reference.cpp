@@ -3,7 +3,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 
 namespace qfs {
 namespace {

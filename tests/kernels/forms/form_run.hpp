@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 #include "tests/kernels/draw.hpp"
 
 namespace qfs::test {

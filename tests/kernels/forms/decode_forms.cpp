@@ -1,6 +1,6 @@
 // The forms of decode attention against fp64, against each other bit for bit, and their counters
 // against the closed forms.
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/kernels/draw.hpp"
-#include "tests/kernels/form_run.hpp"
+#include "tests/kernels/forms/form_run.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;

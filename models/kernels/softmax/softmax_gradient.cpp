@@ -1,4 +1,4 @@
-#include "kernels/softmax_gradient.hpp"
+#include "kernels/softmax/softmax_gradient.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/softmax_gradient.hpp"
+#include "kernels/softmax/softmax_gradient.hpp"
 #include "tests/kernels/draw.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/decode_tables.hpp"
+#include "kernels/forms/decode_tables.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // How the error of each unit depends on the row's span and on K: 000 section 3 in numbers.
-#include "kernels/total_variation.hpp"
+#include "kernels/softmax/total_variation.hpp"
 
 #include <algorithm>
 #include <cmath>

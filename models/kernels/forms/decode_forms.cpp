@@ -1,4 +1,4 @@
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 #include <algorithm>
 #include <cassert>

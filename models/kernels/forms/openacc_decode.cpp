@@ -1,4 +1,4 @@
-#include "kernels/openacc_decode.hpp"
+#include "kernels/forms/openacc_decode.hpp"
 
 #include <algorithm>
 #include <cassert>

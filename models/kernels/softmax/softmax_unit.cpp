@@ -1,4 +1,4 @@
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kernels/attention.hpp"
-#include "kernels/decode_tables.hpp"
+#include "kernels/forms/decode_tables.hpp"
 #include "tests/kernels/cache.hpp"
-#include "tests/kernels/form_run.hpp"
+#include "tests/kernels/forms/form_run.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;

@@ -19,7 +19,7 @@
 
 #include "base/enum_names.hpp"
 #include "base/units.hpp"
-#include "kernels/counted_array.hpp"
+#include "kernels/forms/counted_array.hpp"
 
 namespace qfs {
 

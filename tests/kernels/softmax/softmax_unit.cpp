@@ -1,5 +1,5 @@
 // Each softmax unit on whole rows: against the formulas, and at every edge that they have.
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 
 #include <algorithm>
 #include <array>

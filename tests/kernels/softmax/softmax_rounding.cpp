@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 #include "tests/kernels/draw.hpp"
 #include "tests/support/catch.hpp"
 

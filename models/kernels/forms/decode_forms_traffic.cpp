@@ -1,6 +1,6 @@
 #include <cassert>
 
-#include "kernels/decode_forms.hpp"
+#include "kernels/forms/decode_forms.hpp"
 
 namespace qfs {
 namespace {

@@ -1,6 +1,6 @@
 // The backward rules against an independent derivative, by dual numbers, and against central
 // differences of the forward itself.
-#include "kernels/softmax_gradient.hpp"
+#include "kernels/softmax/softmax_gradient.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 #include "base/random.hpp"
 #include "tests/kernels/draw.hpp"
-#include "tests/kernels/softmax_forward.hpp"
+#include "tests/kernels/softmax/softmax_forward.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;

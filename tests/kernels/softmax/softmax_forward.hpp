@@ -1,6 +1,6 @@
 // The softmax units' forward written anew for tests, over double or Dual, with the stop-gradients
 // of the surrogates and of the calibration modes in it (000 section 3). What `loss` gives for Dual
-// is the derivative that models/kernels/softmax_gradient.hpp must find in closed form.
+// is the derivative that models/kernels/softmax/softmax_gradient.hpp must find in closed form.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/softmax_gradient.hpp"
-#include "tests/kernels/dual.hpp"
+#include "kernels/softmax/softmax_gradient.hpp"
+#include "tests/kernels/softmax/dual.hpp"
 
 namespace qfs::test {
 

@@ -1,14 +1,14 @@
 // 003's tables 1 to 7 and its worked figures, row by row. Bytes are compared as printed there, in
 // MB of 1e6 bytes to two decimals; errors with the bounds of DESIGN section 8, since a single draw
 // of ours cannot repeat a single draw of 003's.
-#include "kernels/decode_tables.hpp"
+#include "kernels/forms/decode_tables.hpp"
 
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "tests/kernels/draw.hpp"
-#include "tests/kernels/form_run.hpp"
+#include "tests/kernels/forms/form_run.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;

@@ -11,7 +11,7 @@
 
 #include "base/random.hpp"
 #include "kernels/attention.hpp"
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 #include "tests/kernels/draw.hpp"
 #include "tests/support/catch.hpp"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/softmax_unit.hpp"
+#include "kernels/softmax/softmax_unit.hpp"
 
 namespace qfs {
 

@@ -1,4 +1,4 @@
-#include "kernels/address_stream.hpp"
+#include "kernels/forms/address_stream.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "kernels/total_variation.hpp"
+#include "kernels/softmax/total_variation.hpp"
 
 #include <algorithm>
 #include <cassert>
