@@ -117,15 +117,19 @@ HWY_NOINLINE void score_block(const HeadRows& rows, std::size_t first, std::size
   }
 }
 
+// Lines of memory called ahead for every vector of scores; more would wait for each other.
+constexpr std::size_t weigh_lines = 4;
+
 /// Turns scores into weights exp(score - max) under the maximum that now holds; brings o to it.
 HWY_NOINLINE void weigh(float* scores, std::size_t count, Running& running, float* o,
-                        std::size_t width) {
+                        std::size_t width, FarLines& later) {
   const Floats d;
   const std::size_t whole = (count + lanes - 1) / lanes * lanes;
   std::fill(scores + count, scores + whole, -infinity);
   Vector largest = hn::Set(d, running.max);
   for (std::size_t t = 0; t < whole; t += lanes) {
     largest = hn::Max(largest, hn::LoadU(d, scores + t));
+    later.step(weigh_lines);
   }
   const float max = hn::GetLane(hn::MaxOfLanes(d, largest));
   const float anchor = max == -infinity ? 0 : max;  // before -inf - (-inf) is formed
@@ -137,9 +141,11 @@ HWY_NOINLINE void weigh(float* scores, std::size_t count, Running& running, floa
     const Vector weight = hn::IfThenElse(hn::IsNaN(exponent), exponent,
                                          hn::IfThenElseZero(counts, hn::Exp(d, exponent)));
     sum = hn::Add(sum, weight);
+    later.step(weigh_lines);
     hn::StoreU(weight, d, scores + t);
   }
-  const float rescale = std::exp(running.max - anchor);  // 0 at the first block
+  // 0 at the first block.
+  const float rescale = running.max == anchor ? 1 : std::exp(running.max - anchor);
   if (rescale != 1) {
     for (std::size_t i = 0; i < width; i += lanes) {
       hn::Store(hn::Mul(hn::Load(d, o + i), hn::Set(d, rescale)), d, o + i);
@@ -173,8 +179,10 @@ void sweep_rows(const HeadRows& rows, const HeadVectors<const float>& q, float* 
   for (std::size_t first = 0; first < rows.count; first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.count - first);
     score_block<F>(rows, first, count, work);
+    FarLines later(rows.v + (first + count) * rows.head_dim * bytes_per_value(F));
     for (std::size_t i = 0; i < q.count(); ++i) {
-      weigh(work.score_rows().row(i), count, running[i], work.o.get() + i * work.width, work.width);
+      weigh(work.score_rows().row(i), count, running[i], work.o.get() + i * work.width, work.width,
+            later);
     }
     add_block<F>(rows, first, count, work);
   }

@@ -49,15 +49,18 @@ struct StoredRows {
 
 // Rows whose products are made together, where so many sums find room.
 inline constexpr std::size_t tile_rows = 4;
-inline constexpr std::size_t near_bytes = 1024;
+inline constexpr std::size_t near_bytes = 2048;
 
+// An address that may lie past the end of everything, which a pointer must not.
+HWY_INLINE const void* address(const std::byte* from, std::size_t offset) {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(from) + offset;
+  return reinterpret_cast<const void*>(at);  // NOLINT(performance-no-int-to-ptr)
+}
 HWY_INLINE void prefetch_near(const std::byte* from, std::size_t offset) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + offset),
-                     0, 3);
+  __builtin_prefetch(address(from, offset), 0, 3);
 }
 HWY_INLINE void prefetch_far(const std::byte* from, std::size_t offset) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + offset),
-                     0, 2);
+  __builtin_prefetch(address(from, offset), 0, 2);
 }
 
 /// Calls memory ahead of its use, in two hops. Far ahead into the second cache, line after line in
@@ -81,6 +84,22 @@ class Prefetcher {
   std::size_t offset_ = 0;
   std::size_t step_;
   std::size_t near_;
+};
+
+/// The far hop alone, for work between rows: it keeps the memory busy there.
+class FarLines {
+ public:
+  explicit FarLines(const std::byte* from) : from_(from) {}
+  HWY_INLINE void step(std::size_t lines) {
+    constexpr std::size_t line = 64;
+    for (std::size_t i = 0; i < lines; ++i, offset_ += line) {
+      prefetch_far(from_, offset_);
+    }
+  }
+
+ private:
+  const std::byte* from_;
+  std::size_t offset_ = 0;
 };
 
 /// Of rows that are in the first cache already.
