@@ -40,7 +40,7 @@ constexpr std::size_t million = std::size_t{1} << 20U;
 constexpr double remainder = 1048576;
 constexpr double printed_remainder = 65536;
 
-// ---- conjugation ----
+// Conjugation.
 
 template <class T>
 Vector<T> stacked(block::Block<T> run, Stream<T> stream, const std::vector<Layer<T>>& layers) {
@@ -125,7 +125,7 @@ Table conjugations() {
              at_least(distinct, least_distance<double>(block::standard, block::shifted_q))}}}};
 }
 
-// ---- the mixed second difference ----
+// The mixed second difference.
 
 struct Mixed {
   double difference = 0;  // largest value of B(aA, mM) - B(aA, M) - B(A, mM) + B(A, M)
@@ -232,7 +232,7 @@ Table mixed_table() {
   return table;
 }
 
-// ---- what is left after the sweep ----
+// What is left after the sweep.
 
 /// Multiply-accumulates of Qwen3-0.6B's sweep; the current token's are those of one position.
 double sweep_macs(std::size_t heads, std::size_t positions) {

@@ -24,7 +24,7 @@ constexpr double fp32_bound = 2e-6;
 constexpr std::size_t head_dim = 64;
 constexpr std::size_t bytes_per_value = 4;
 
-// ---- what 003 prints ----
+// What 003 prints.
 
 constexpr std::array table_1{1.79e-7, 5.96e-8, 4.47e-8, 5.96e-8, 2.98e-8};
 
@@ -61,7 +61,7 @@ constexpr double stack_mb = 201;
 constexpr DailyLoad figure_1{300, 10e-6, 96, 512, 1e9};
 constexpr double daily_kwh = 40960;
 
-// ---- errors ----
+// Errors.
 
 const std::vector<Column> error_columns{{"median error", "003", "median", ""},
                                         {"worst error", "bound", "worst", ""}};
@@ -102,7 +102,7 @@ Table error_table(const std::string& title, const std::array<double, size>& stat
 
 std::string number(std::size_t value) { return grouped(static_cast<std::int64_t>(value)); }
 
-// ---- bytes ----
+// Bytes.
 
 double minimal_mb(const FormShape& shape) {
   return megabytes(traffic(AttentionForm::minimal, shape, bytes_per_value).total());
@@ -180,7 +180,7 @@ Table group_comparison() {
   return table;
 }
 
-// ---- worked figures ----
+// Worked figures.
 
 /// From how many steps on the counters stay below the matrices, tried around the closed form's
 /// crossing; 0 if they do not cross there.

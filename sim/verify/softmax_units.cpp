@@ -28,7 +28,7 @@ constexpr std::array spans{3.0, 12.0, 30.0, 100.0, 300.0};
 constexpr std::array<std::size_t, 6> all_intervals{2, 4, 8, 16, 32, 64};
 constexpr std::array reconstructions{lerp, nearest};
 
-// ---- what the sources state ----
+// What the sources state.
 
 // 000 section 3 in words: min_max's interval is (M-m)/K, so that the row's minimum sets the
 // resolution near its maximum; fwm's is tau/K whatever the row. In numbers: of min_max's series
@@ -46,7 +46,7 @@ constexpr double fwm_levels = 5;
 // 000 appendix B: a two-key row under min_max nearest is the two-element softmax.
 constexpr double two_key_bound = 1e-16;
 
-// ---- resolution over the span ----
+// Resolution over the span.
 
 using Scores = std::vector<std::vector<double>>;
 
@@ -166,7 +166,7 @@ Table resolution(const std::vector<TotalVariation>& distances) {
         {at_most(e4m3_step, worst(series_of(fp8_exp, distances)))}}}};
 }
 
-// ---- levels ----
+// Levels.
 
 std::vector<double> weights_of(const SoftmaxUnit& unit, std::span<const double> scores) {
   std::vector<double> w(scores.size());

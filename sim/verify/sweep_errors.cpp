@@ -24,7 +24,7 @@ constexpr std::size_t heads = 2;  // on one KV head
 constexpr std::uint64_t seeds = 20;
 constexpr std::array<std::size_t, 2> contexts{512, 4096};
 
-// ---- what DESIGN section 8 states ----
+// What DESIGN section 8 states.
 
 constexpr double bf16_median = 3.3e-3;  // "about"; cache, query and result in bf16
 constexpr double bf16_bound = 5e-3;
@@ -40,7 +40,7 @@ constexpr std::size_t splits_per_cache = 5;  // each with a query of its own
 // be far from the rest.
 constexpr double worst_over_expected = 2;
 
-// ---- one sweep ----
+// One sweep.
 
 /// K and V of one KV head, kept in a format.
 struct Cache {
@@ -170,7 +170,7 @@ Table format_table() {
   return table;
 }
 
-// ---- splits ----
+// Splits.
 
 struct State {
   std::vector<double> o;

@@ -61,7 +61,7 @@ std::string table_text(const Table& table) {
   return text.text();
 }
 
-// ---- total variation ----
+// Total variation.
 
 std::string distance_text(double distance) {
   constexpr double small = 1e-4;

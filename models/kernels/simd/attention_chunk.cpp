@@ -23,9 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Rows taken together: their K and their V stay in the nearest cache while all vectors use them.
 constexpr std::size_t block_rows = 64;
-// Rows staged together: few, so that reading memory and computing take turns quickly.
-template <Format F>
-constexpr std::size_t staged_rows = staged<F> == F ? block_rows : 16;
 constexpr std::size_t scores_pitch = block_rows + lanes;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -59,8 +56,8 @@ struct Workspace {
         scores(hwy::AllocateAligned<float>(vector_count * scores_pitch)) {
     std::fill_n(o.get(), vectors * width, 0.0F);
     if (!used_in_place<F>(dim)) {
-      room = hwy::AllocateAligned<std::byte>(staged_rows<F> * staged_pitch<F>(dim));
-      std::fill_n(room.get(), staged_rows<F> * staged_pitch<F>(dim), std::byte{0});
+      room = hwy::AllocateAligned<std::byte>(block_rows * copied_pitch<F>(dim));
+      std::fill_n(room.get(), block_rows * copied_pitch<F>(dim), std::byte{0});
     }
   }
 
@@ -72,17 +69,12 @@ struct Workspace {
   [[nodiscard]] FloatRows<float> score_rows() const { return {scores.get(), scores_pitch}; }
 };
 
-/// Calls use(rows, t, n) for rows [t, t + n) of a block of `count` rows of K or of V that begins
-/// with row `first`, until all are used. The next block's are called ahead.
-template <Format F, class Use>
-HWY_INLINE void for_each_part(const HeadRows& rows, const std::byte* values, std::size_t first,
-                              std::size_t count, const Workspace<F>& work, Use use) {
+/// Rows [first, first + count), a block, of K or of V; the next block's are called ahead.
+template <Format F>
+HWY_INLINE StoredRows block_of(const HeadRows& rows, const std::byte* values, std::size_t first,
+                               std::size_t count, const Workspace<F>& work) {
   const std::size_t width = rows.head_dim * bytes_per_value(F);
-  for (std::size_t t = 0; t < count; t += staged_rows<F>) {
-    const std::size_t taken = std::min(staged_rows<F>, count - t);
-    use(ready<F>(values + (first + t) * width, rows.head_dim, taken, count, work.room.get()), t,
-        taken);
-  }
+  return ready<F>(values + first * width, rows.head_dim, count, count, work.room.get());
 }
 
 /// Multiplies `count` numbers, and those beyond up to a whole vector, by `scale` and each by its
@@ -105,11 +97,8 @@ template <Format F>
 HWY_NOINLINE void score_block(const HeadRows& rows, std::size_t first, std::size_t count,
                               const Workspace<F>& work) {
   const FloatRows<float> scores = work.score_rows();
-  for_each_part<F>(rows, rows.k, first, count, work,
-                   [&](const StoredRows& part, std::size_t t, std::size_t taken) HWY_ATTR {
-                     dots<staged<F>, AheadOf<F>>(part, taken, {work.q.get(), work.width},
-                                                 work.vectors, {scores.at + t, scores.pitch});
-                   });
+  dots<F>(block_of<F>(rows, rows.k, first, count, work), count, {work.q.get(), work.width},
+          work.vectors, scores);
   const float scale = unit<F> / std::sqrt(static_cast<float>(rows.head_dim));
   const float* scales = has_scales(F) ? rows.k_scales + first : nullptr;
   for (std::size_t i = 0; i < work.vectors; ++i) {
@@ -164,11 +153,8 @@ HWY_NOINLINE void add_block(const HeadRows& rows, std::size_t first, std::size_t
       scale_numbers(weights.row(i), count, 1, rows.v_scales + first);
     }
   }
-  for_each_part<F>(rows, rows.v, first, count, work,
-                   [&](const StoredRows& part, std::size_t t, std::size_t taken) HWY_ATTR {
-                     add_rows<staged<F>, AheadOf<F>>(part, taken, {weights.at + t, weights.pitch},
-                                                     work.vectors, {work.o.get(), work.width});
-                   });
+  add_rows<F>(block_of<F>(rows, rows.v, first, count, work), count, {weights.at, weights.pitch},
+              work.vectors, {work.o.get(), work.width});
 }
 
 template <Format F>

@@ -110,17 +110,14 @@ struct Packed<Format::int8> {
   }
 };
 
-// ---- the 8-bit floats, which become fp16 before they are used
-// ------------------------------------ Not by way of fp32's exponent, where their subnormal codes
-// would be subnormal too, and a product with a subnormal number takes 200 times as long.
+// The 8-bit floats go by way of fp16. Not by fp32's exponent, where their subnormal codes would be
+// subnormal too, and a product with a subnormal number takes 200 times as long.
 
-/// What the rows of a format are when they meet fp32 vectors, and the worth of 1 there.
-template <Format F>
-inline constexpr Format staged = F == Format::fp8_e4m3 || F == Format::fp8_e5m2 ? Format::fp16 : F;
+/// What 1 is once unpacked: E4M3 is left 2^8 times too small.
 template <Format F>
 inline constexpr float unit = F == Format::fp8_e4m3 ? 256 : 1;
 
-/// The high byte of each pair to fp16; E4M3 2^8 times too small, its NaN a NaN.
+/// The high byte of each pair to fp16; E4M3's NaN to a NaN.
 template <Format F>
 HWY_INLINE hn::Vec<Bits16> high_to_fp16(hn::Vec<Bits16> pairs) {
   if constexpr (F == Format::fp8_e5m2) {
@@ -134,15 +131,28 @@ HWY_INLINE hn::Vec<Bits16> high_to_fp16(hn::Vec<Bits16> pairs) {
   }
 }
 
-/// A block of codes to two blocks of fp16: the even bytes, then the odd ones.
+/// Parts: the lower and upper half of the even bytes, then of the odd ones.
 template <Format F>
-HWY_INLINE void block_to_fp16(const std::byte* from, std::byte* to) {
-  const auto pairs = hn::BitCast(Bits16(), load_bytes(from));
-  auto* fp16 = reinterpret_cast<std::uint8_t*>(to);
-  const auto even = high_to_fp16<F>(hn::ShiftLeft<8>(pairs));
-  hn::Store(hn::BitCast(Bytes(), even), Bytes(), fp16);
-  hn::Store(hn::BitCast(Bytes(), high_to_fp16<F>(pairs)), Bytes(), fp16 + block_bytes);
-}
+struct PackedFp8 {
+  static constexpr std::size_t parts = 4;
+  static constexpr std::size_t place(std::size_t part, std::size_t lane) {
+    return 2 * (part % 2 * lanes + lane) + part / 2;
+  }
+  static HWY_INLINE void unpack(const std::byte* from, Vector* to) {
+    const auto pairs = hn::BitCast(Bits16(), load_bytes(from));
+    const auto even = high_to_fp16<F>(hn::ShiftLeft<8>(pairs));
+    const auto odd = high_to_fp16<F>(pairs);
+    to[0] = widen(hn::LowerHalf(HalfBits16(), even));
+    to[1] = widen(hn::UpperHalf(HalfBits16(), even));
+    to[2] = widen(hn::LowerHalf(HalfBits16(), odd));
+    to[3] = widen(hn::UpperHalf(HalfBits16(), odd));
+  }
+};
+
+template <>
+struct Packed<Format::fp8_e4m3> : PackedFp8<Format::fp8_e4m3> {};
+template <>
+struct Packed<Format::fp8_e5m2> : PackedFp8<Format::fp8_e5m2> {};
 
 }  // namespace qfs::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -102,13 +102,6 @@ class FarLines {
   std::size_t offset_ = 0;
 };
 
-/// Of rows that are in the first cache already.
-class NoPrefetcher {
- public:
-  explicit NoPrefetcher(const StoredRows& /*rows*/) {}
-  HWY_INLINE void step(const std::byte* /*now*/) {}
-};
-
 /// The sums over the lanes of each of Count vectors, a power of two: vector i's in lane i % lanes
 /// of vectors[i / lanes]. Neighbours are added, then neighbours of those, whatever Count is.
 template <std::size_t Count, std::size_t Width = 1>
@@ -135,9 +128,9 @@ struct FloatRows {
 
 /// out[v][row + r] = row r . vector v, for Rows rows and Vectors vectors; writes up to a vector
 /// beyond.
-template <Format F, std::size_t Rows, std::size_t Vectors, class Ahead>
+template <Format F, std::size_t Rows, std::size_t Vectors>
 HWY_INLINE void dot_tile(const StoredRows& rows, std::size_t row, FloatRows<const float> vectors,
-                         FloatRows<float> out, Ahead& ahead) {
+                         FloatRows<float> out, Prefetcher& ahead) {
   using Pack = Packed<F>;
   Vector sums[Vectors * Rows];
 #pragma GCC unroll 16
@@ -172,11 +165,11 @@ HWY_INLINE void dot_tile(const StoredRows& rows, std::size_t row, FloatRows<cons
   }
 }
 
-template <Format F, class Ahead, std::size_t Vectors>
+template <Format F, std::size_t Vectors>
 HWY_INLINE void dot_rows(const StoredRows& rows, std::size_t count, FloatRows<const float> vectors,
                          FloatRows<float> out) {
   constexpr std::size_t tile = std::min<std::size_t>(accumulators / Vectors, tile_rows);
-  Ahead ahead(rows);
+  Prefetcher ahead(rows);
   std::size_t row = 0;
   for (; row + tile <= count; row += tile) {
     dot_tile<F, tile, Vectors>(rows, row, vectors, out, ahead);
@@ -207,21 +200,21 @@ HWY_INLINE void for_each_tile(StoredRows rows, std::size_t count, Take take) {
 
 /// out[v][t] = number row t . vector v for t < count and v < vector_count. Vectors are packed and
 /// aligned; rows of `out` have room for a vector more.
-template <Format F, class Ahead>
+template <Format F>
 HWY_INLINE void dots(const StoredRows& rows, std::size_t count, FloatRows<const float> vectors,
                      std::size_t vector_count, FloatRows<float> out) {
   for_each_tile(rows, vector_count,
                 [&](auto taken, const StoredRows& from, std::size_t first) HWY_ATTR {
-                  dot_rows<F, Ahead, taken()>(from, count, {vectors.row(first), vectors.pitch},
-                                              {out.row(first), out.pitch});
+                  dot_rows<F, taken()>(from, count, {vectors.row(first), vectors.pitch},
+                                       {out.row(first), out.pitch});
                 });
 }
 
 /// sums[v] += sum over the rows of weights[v][t] * number row t, in `Blocks` blocks from `first`
 /// on.
-template <Format F, std::size_t Blocks, std::size_t Vectors, class Ahead>
+template <Format F, std::size_t Blocks, std::size_t Vectors>
 HWY_INLINE void add_tile(const StoredRows& rows, std::size_t count, std::size_t first,
-                         FloatRows<const float> weights, FloatRows<float> sums, Ahead& ahead) {
+                         FloatRows<const float> weights, FloatRows<float> sums, Prefetcher& ahead) {
   using Pack = Packed<F>;
   constexpr std::size_t width = Blocks * Pack::parts;
   Vector added[Vectors * width];
@@ -258,9 +251,10 @@ HWY_INLINE void add_tile(const StoredRows& rows, std::size_t count, std::size_t 
 }
 
 /// All blocks from `first` on, `Blocks` at a time while there are so many.
-template <Format F, std::size_t Vectors, std::size_t Blocks, class Ahead>
+template <Format F, std::size_t Vectors, std::size_t Blocks>
 HWY_INLINE void add_blocks(const StoredRows& rows, std::size_t count, std::size_t first,
-                           FloatRows<const float> weights, FloatRows<float> sums, Ahead& ahead) {
+                           FloatRows<const float> weights, FloatRows<float> sums,
+                           Prefetcher& ahead) {
   for (; first + Blocks <= rows.blocks; first += Blocks) {
     add_tile<F, Blocks, Vectors>(rows, count, first, weights, sums, ahead);
   }
@@ -271,21 +265,18 @@ HWY_INLINE void add_blocks(const StoredRows& rows, std::size_t count, std::size_
 
 /// sums[v] += sum over t < count of weights[v][t] * number row t, v < vector_count; sums are packed
 /// and aligned.
-template <Format F, class Ahead>
+template <Format F>
 HWY_INLINE void add_rows(const StoredRows& rows, std::size_t count, FloatRows<const float> weights,
                          std::size_t vector_count, FloatRows<float> sums) {
   for_each_tile(rows, vector_count,
                 [&](auto taken, const StoredRows& from, std::size_t first) HWY_ATTR {
-                  Ahead ahead(from);
+                  Prefetcher ahead(from);
                   constexpr std::size_t room = accumulators / (Packed<F>::parts * taken());
                   add_blocks<F, taken(), std::clamp<std::size_t>(room, 1, 4)>(
                       from, count, 0, {weights.row(first), weights.pitch},
                       {sums.row(first), sums.pitch}, ahead);
                 });
 }
-
-// ---- packed vectors
-// -------------------------------------------------------------------------------
 
 /// Values in a block of stored bytes.
 template <Format F>
@@ -307,11 +298,7 @@ template <Format F>
 constexpr std::size_t plain_place(std::size_t i) {
   const std::size_t in_block = i % block_values<F>;
   const std::size_t block = i - in_block;
-  if constexpr (staged<F> != F) {
-    return block + in_block % (2 * lanes) * 2 + in_block / (2 * lanes);
-  } else {
-    return block + Packed<F>::place(in_block / lanes, in_block % lanes);
-  }
+  return block + Packed<F>::place(in_block / lanes, in_block % lanes);
 }
 
 /// `packed` has room for packed_width(plain.size()); what is not of `plain` is zero.
@@ -334,49 +321,20 @@ void unpack(const float* packed, float scale, float divisor, std::span<float> pl
   }
 }
 
-// ---- rows that are not used where they lie
-// -------------------------------------------------------
-
+/// Whether rows of `values` values are whole blocks, which are used where they lie.
 template <Format F>
 constexpr bool used_in_place(std::size_t values) {
-  return staged<F> == F && values % block_values<F> == 0;
+  return values % block_values<F> == 0;
 }
 
-/// For rows that `ready` returned.
+/// Bytes of a row copied to where it is whole blocks.
 template <Format F>
-using AheadOf = std::conditional_t<staged<F> == F, Prefetcher, NoPrefetcher>;
-
-/// Bytes of a row once staged.
-template <Format F>
-constexpr std::size_t staged_pitch(std::size_t values) {
-  return packed_width<F>(values) * bytes_per_value(staged<F>);
-}
-
-/// One row of `values` values to where it is whole blocks of its staged format; calls ahead what is
-/// `far` bytes on.
-template <Format F>
-HWY_INLINE void stage_row(const std::byte* row, std::size_t values, std::size_t far,
-                          std::byte* to) {
-  const std::size_t width = values * bytes_per_value(F);
-  if constexpr (staged<F> == F) {
-    std::memcpy(to, row, width);
-  } else {
-    std::size_t at = 0;
-    for (; at + block_bytes <= width; at += block_bytes) {
-      prefetch_far(row, at + far);
-      prefetch_near(row, at + near_bytes);
-      block_to_fp16<F>(row + at, to + 2 * at);
-    }
-    if (at < width) {
-      HWY_ALIGN std::byte rest[block_bytes] = {};
-      std::memcpy(rest, row + at, width - at);
-      block_to_fp16<F>(rest, to + 2 * at);
-    }
-  }
+constexpr std::size_t copied_pitch(std::size_t values) {
+  return packed_width<F>(values) * bytes_per_value(F);
 }
 
 /// `count` rows of `values` values from `at` on, ready for use: in place or, where that cannot be,
-/// in `room`, which is aligned, holds as many staged rows and is zero past each. The rows `later`
+/// in `room`, which is aligned, holds as many copied rows and is zero past each. The rows `later`
 /// rows on are called ahead.
 template <Format F>
 StoredRows ready(const std::byte* at, std::size_t values, std::size_t count, std::size_t later,
@@ -388,9 +346,9 @@ StoredRows ready(const std::byte* at, std::size_t values, std::size_t count, std
     const std::size_t near = width >= near_bytes ? near_bytes : rows * width;
     return {at, width, blocks_of<F>(values), near, {at + later * width, block_bytes}};
   }
-  const std::size_t pitch = staged_pitch<F>(values);
+  const std::size_t pitch = copied_pitch<F>(values);
   for (std::size_t t = 0; t < count; ++t) {
-    stage_row<F>(at + t * width, values, later * width, room + t * pitch);
+    std::memcpy(room + t * pitch, at + t * width, width);
   }
   return {room, pitch, pitch / block_bytes, 0, {room, 0}};
 }

@@ -24,7 +24,7 @@ template <Format F>
 void all_rows(const Matrix& w, std::size_t first, std::size_t count, const PackedRows& x,
               std::span<float> y) {
   const std::size_t width = w.columns * bytes_per_value(F);
-  const std::size_t room_bytes = taken_rows * staged_pitch<F>(w.columns);
+  const std::size_t room_bytes = taken_rows * copied_pitch<F>(w.columns);
   const auto room = hwy::AllocateAligned<std::byte>(room_bytes);
   std::fill_n(room.get(), room_bytes, std::byte{0});
   const auto products = hwy::AllocateAligned<float>(x.count() * products_pitch);
@@ -33,7 +33,7 @@ void all_rows(const Matrix& w, std::size_t first, std::size_t count, const Packe
     const std::size_t taken = std::min(taken_rows, first + count - r);
     const std::byte* at = w.values.data() + r * width;
     const StoredRows rows = ready<F>(at, w.columns, taken, taken, room.get());
-    dots<staged<F>, AheadOf<F>>(rows, taken, {x.data(), x.width()}, x.count(), out);
+    dots<F>(rows, taken, {x.data(), x.width()}, x.count(), out);
     for (std::size_t b = 0; b < x.count(); ++b) {
       for (std::size_t i = 0; i < taken; ++i) {
         y[b * w.rows + r + i] = out.row(b)[i] * (unit<F> * w.scale(r + i));
