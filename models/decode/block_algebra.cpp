@@ -224,6 +224,25 @@ Vector<T> draw_input(const Shape& shape, std::uint64_t seed, std::size_t number)
   return draw<T>(shape.hidden, seed, input_stream + number, 0, 1);
 }
 
+MixedDifference mixed_difference(Block<double> run, const Stream<double>& in, Layer<double> layer,
+                                 double a, double m) {
+  const auto out = [&](double scale_a, double scale_m) {
+    layer.scale_a = scale_a;
+    layer.scale_m = scale_m;
+    return run(in, layer).x;
+  };
+  const std::array<Vector<double>, 4> corners{out(a, m), out(a, 1), out(1, m), out(1, 1)};
+  MixedDifference mixed;
+  for (std::size_t i = 0; i < in.x.size(); ++i) {
+    const double delta = corners[0][i] - corners[1][i] - corners[2][i] + corners[3][i];
+    mixed.difference = std::max(mixed.difference, std::abs(delta));
+    for (const Vector<double>& corner : corners) {
+      mixed.magnitude = std::max(mixed.magnitude, std::abs(corner[i]));
+    }
+  }
+  return mixed;
+}
+
 #define QFS_INSTANTIATE(T)                                                             \
   template Vector<T> attend(const Attention<T>&, const Vector<T>&, const Vector<T>&,   \
                             const Vector<T>&);                                         \

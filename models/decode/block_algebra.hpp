@@ -198,6 +198,15 @@ struct NamedBlock {
 template <class T>
 std::array<NamedBlock<T>, 8> all_blocks();
 
+/// 001 section 6: whether a block's two branches meet.
+struct MixedDifference {
+  double difference = 0;  // largest value of B(aA, mM) - B(aA, M) - B(A, mM) + B(A, M)
+  double magnitude = 1;   // largest value of the four outputs, at least 1
+};
+/// Of one block in fp64 on the stream `in`; a and m scale what attention and feed-forward add.
+MixedDifference mixed_difference(Block<double> run, const Stream<double>& in, Layer<double> layer,
+                                 double a, double m);
+
 // Seeded parameters.
 
 struct Shape {

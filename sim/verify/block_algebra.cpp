@@ -125,32 +125,6 @@ Table conjugations() {
              at_least(distinct, least_distance<double>(block::standard, block::shifted_q))}}}};
 }
 
-// The mixed second difference.
-
-struct Mixed {
-  double difference = 0;  // largest value of B(aA, mM) - B(aA, M) - B(A, mM) + B(A, M)
-  double magnitude = 1;   // largest value of the four outputs, at least 1
-};
-
-Mixed mixed_difference(block::Block<double> run, const Stream<double>& in, Layer<double> layer,
-                       double a, double m) {
-  const auto out = [&](double scale_a, double scale_m) {
-    layer.scale_a = scale_a;
-    layer.scale_m = scale_m;
-    return run(in, layer).x;
-  };
-  const std::array<Vector<double>, 4> corners{out(a, m), out(a, 1), out(1, m), out(1, 1)};
-  Mixed mixed;
-  for (std::size_t i = 0; i < in.x.size(); ++i) {
-    const double delta = corners[0][i] - corners[1][i] - corners[2][i] + corners[3][i];
-    mixed.difference = std::max(mixed.difference, std::abs(delta));
-    for (const Vector<double>& corner : corners) {
-      mixed.magnitude = std::max(mixed.magnitude, std::abs(corner[i]));
-    }
-  }
-  return mixed;
-}
-
 /// A stream within a network: three different vectors.
 Stream<double> amid(const Shape& shape, std::uint64_t seed) {
   return {block::draw_input<double>(shape, seed, 0), block::draw_input<double>(shape, seed, 1),
@@ -158,29 +132,31 @@ Stream<double> amid(const Shape& shape, std::uint64_t seed) {
 }
 
 /// Over short caches, where the current token weighs something.
-std::vector<Mixed> mixed_differences(block::Block<double> run) {
-  std::vector<Mixed> all;
+std::vector<block::MixedDifference> mixed_differences(block::Block<double> run) {
+  std::vector<block::MixedDifference> all;
   for (const Shape& shape : shapes) {
     for (const std::size_t positions : {1U, 2U, 5U, 6U}) {
       for (std::uint64_t seed = 1; seed <= difference_seeds; ++seed) {
         const Layer<double> layer = block::draw_layer<double>(shape, positions, seed, 0);
-        all.push_back(mixed_difference(run, amid(shape, seed), layer, 0.5, 2));
-        all.push_back(mixed_difference(run, amid(shape, seed), layer, 1.7, -0.6));
+        all.push_back(block::mixed_difference(run, amid(shape, seed), layer, 0.5, 2));
+        all.push_back(block::mixed_difference(run, amid(shape, seed), layer, 1.7, -0.6));
       }
     }
   }
   return all;
 }
 
-Figure vanishes(const std::vector<Mixed>& all) {
+Figure vanishes(const std::vector<block::MixedDifference>& all) {
   std::vector<double> relative;
-  std::ranges::transform(all, std::back_inserter(relative),
-                         [](const Mixed& mixed) { return mixed.difference / mixed.magnitude; });
+  std::ranges::transform(
+      all, std::back_inserter(relative),
+      [](const block::MixedDifference& mixed) { return mixed.difference / mixed.magnitude; });
   return at_most(parallel_bound, greatest(relative));
 }
 
-Figure is_there(const std::vector<Mixed>& all) {
-  return at_least(meeting_floor, std::ranges::min(all, {}, &Mixed::difference).difference);
+Figure is_there(const std::vector<block::MixedDifference>& all) {
+  return at_least(meeting_floor,
+                  std::ranges::min(all, {}, &block::MixedDifference::difference).difference);
 }
 
 /// Least-squares slope of log y over log x.
@@ -209,7 +185,8 @@ double slope_over_cache(block::Block<double> run) {
     std::vector<double> draws;
     for (std::uint64_t seed = 1; seed <= slope_seeds; ++seed) {
       const Layer<double> layer = block::draw_layer<double>(shapes[0], n, seed, 0);
-      draws.push_back(mixed_difference(run, amid(shapes[0], seed), layer, 0.5, 2).difference);
+      draws.push_back(
+          block::mixed_difference(run, amid(shapes[0], seed), layer, 0.5, 2).difference);
     }
     lengths.push_back(static_cast<double>(n));
     medians.push_back(median(draws));
@@ -222,7 +199,7 @@ Table mixed_table() {
               {{"mixed difference", "bound", "ours", ""}, {"power of n", "power", "ours", ""}},
               {}};
   for (const block::NamedBlock<double>& order : block::all_blocks<double>()) {
-    const std::vector<Mixed> all = mixed_differences(order.run);
+    const std::vector<block::MixedDifference> all = mixed_differences(order.run);
     Row row{std::string(order.name), {order.name == "parallel" ? vanishes(all) : is_there(all)}};
     if (order.name == "early_q" || order.name == "early_qk") {
       row.figures.push_back(within(early_slope, slope_slack, slope_over_cache(order.run), 2));

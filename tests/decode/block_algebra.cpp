@@ -107,30 +107,6 @@ Stream<double> amid(const block::Shape& shape, std::uint64_t seed) {
           block::draw_input<double>(shape, seed, 2)};
 }
 
-struct Mixed {
-  double difference = 0;  // largest value of B(aA, mM) - B(aA, M) - B(A, mM) + B(A, M)
-  double magnitude = 0;   // largest value of the four blocks' outputs
-};
-
-Mixed mixed_difference(block::Block<double> run, const Stream<double>& in, Layer<double> layer,
-                       double a, double m) {
-  const auto out = [&](double scale_a, double scale_m) {
-    layer.scale_a = scale_a;
-    layer.scale_m = scale_m;
-    return run(in, layer).x;
-  };
-  const std::array<Vector<double>, 4> corners{out(a, m), out(a, 1), out(1, m), out(1, 1)};
-  Mixed mixed;
-  for (std::size_t i = 0; i < in.x.size(); ++i) {
-    const double delta = corners[0][i] - corners[1][i] - corners[2][i] + corners[3][i];
-    mixed.difference = std::max(mixed.difference, std::abs(delta));
-    for (const Vector<double>& corner : corners) {
-      mixed.magnitude = std::max(mixed.magnitude, std::abs(corner[i]));
-    }
-  }
-  return mixed;
-}
-
 /// Least-squares slope of log y over log x.
 double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
   double sx = 0;
@@ -165,7 +141,7 @@ double slope_over_cache(const std::string& name) {
     for (std::uint64_t seed = 1; seed <= 15; ++seed) {
       const Layer<double> layer = block::draw_layer<double>(shape, n, seed, 0);
       draws.push_back(
-          mixed_difference(block_named(name), amid(shape, seed), layer, 0.5, 2).difference);
+          block::mixed_difference(block_named(name), amid(shape, seed), layer, 0.5, 2).difference);
     }
     lengths.push_back(static_cast<double>(n));
     medians.push_back(median(draws));
@@ -354,8 +330,8 @@ TEST_CASE("The mixed second difference vanishes for parallel and for no other or
         const Layer<double> layer = block::draw_layer<double>(shape, positions, seed, 0);
         for (const auto& order : block::all_blocks<double>()) {
           CAPTURE(std::string(order.name), shape.hidden, positions, seed);
-          const Mixed mixed =
-              mixed_difference(order.run, amid(shape, seed), layer, scales[0], scales[1]);
+          const block::MixedDifference mixed =
+              block::mixed_difference(order.run, amid(shape, seed), layer, scales[0], scales[1]);
           if (order.name == "parallel") {
             CHECK(mixed.difference <= parallel_bound * std::max(1.0, mixed.magnitude));
           } else {

@@ -56,7 +56,7 @@ void check_close(const States<double>& states, const States<double>& truth, doub
 
 }  // namespace
 
-// ---- splits ------------------------------------------------------------------------------------
+// Splits.
 
 namespace {
 
@@ -112,7 +112,7 @@ TEST_CASE("four neighbouring shards and two empty ones merge in any order") {
   CHECK(median(errors) > 0);  // the merged state is a computation of its own
 }
 
-// ---- large scores ------------------------------------------------------------------------------
+// Large scores.
 
 TEST_CASE("scores of deviation 30 over 400 positions give a finite state, and the right one") {
   double worst = 0;
@@ -213,7 +213,7 @@ TEST_CASE("the weights of a merge are the two sigmoids, up to 800 apart, and not
   CHECK(checked == 6401);
 }
 
-// ---- folds alone -------------------------------------------------------------------------------
+// Folds alone.
 
 namespace {
 
@@ -292,7 +292,7 @@ TEST_CASE("no positions are a legal cache in every format") {
   CHECK(checked == 6);
 }
 
-// ---- formats of the cache ----------------------------------------------------------------------
+// Formats of the cache.
 
 namespace {
 

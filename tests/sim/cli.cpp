@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/scratch.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {
@@ -22,26 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of the test's own, removed at its end.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "qfsim-test-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), {}));
-  }
-
- private:
-  fs::path path_;
-};
+using test::Scratch;
 
 struct Outcome {
   int status = -1;

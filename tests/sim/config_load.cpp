@@ -208,7 +208,8 @@ TEST_CASE("weights and cache fit exactly or not at all") {
   // 112 KiB a position: 16 positions and 4 tokens are 2240 KiB.
   CHECK(load_with("2240 KiB", "16") == "loaded");
   CHECK(load_with("2240 KiB", "17") != "loaded");
-  const auto weights = static_cast<double>(model_weight_bytes(load(run_text()).model, Format::bf16).value());
+  const auto weights =
+      static_cast<double>(model_weight_bytes(load(run_text()).model, Format::bf16).value());
   const std::string exact = std::to_string(static_cast<std::int64_t>(weights));
   const ConfigFolder folder;
   const auto file = folder.write("run.yaml", run_text());

@@ -19,6 +19,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/verify/verify.hpp"
+#include "tests/sim/scratch.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs {
@@ -28,24 +29,7 @@ namespace fs = std::filesystem;
 
 using verify::Verification;
 
-/// A folder of the test's own, removed at its end.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "qfsim-test-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] bool is_empty() const { return fs::is_empty(path_); }
-
- private:
-  fs::path path_;
-};
+using test::Scratch;
 
 struct Outcome {
   int status = -1;
@@ -220,7 +204,7 @@ TEST_CASE("verify refuses what it does not know, and folders that it must not re
     CHECK(outcome.text.starts_with("error: "));
     CHECK(is_one_line(outcome.text));
   }
-  CHECK(scratch.is_empty());
+  CHECK(scratch.entries() == 0);
   for (const std::vector<std::string>& files :
        {std::vector<std::string>{"thesis.tex"}, {"summary.json", "config.yaml"}}) {
     const fs::path folder = scratch / files.front();
