@@ -43,7 +43,8 @@ double tolerance_of(OpKind kind) {
   return kind == OpKind::append ? append_tolerance : operation_tolerance;
 }
 
-/// Weights cost nothing: the reference decoder has the same.
+/// Weights and the initial cache cost nothing: the reference decoder has the same. What the run
+/// appends is rounded to the cache's format.
 double end_to_end_tolerance(const Formats& formats) {
   return std::max({end_to_end_cost(formats.kv), end_to_end_cost(formats.wire),
                    end_to_end_cost(formats.residual_wire)});
@@ -54,12 +55,12 @@ bool needs_history(OpKind kind) { return kind == OpKind::sweep || kind == OpKind
 /// Collects what the checks find.
 class Checker {
  public:
-  Checker(const Graph& graph, const Inputs& inputs, const NumericLog& log, const Crosses& crosses,
+  Checker(const Graph& graph, const Inputs& inputs, const NumericLog& log,
           const std::function<void()>& progress)
       : graph_(graph),
         inputs_(inputs),
         log_(log),
-        recomputation_(graph, inputs, log, crosses),
+        recomputation_(graph, inputs, log),
         progress_(progress) {}
 
   /// 1. Operations that depend on their arguments alone.
@@ -212,9 +213,8 @@ class Checker {
 }  // namespace
 
 NumericReport check_numerics(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                             BlockOrder block, const Crosses& crosses,
-                             const std::function<void()>& progress) {
-  Checker checker(graph, inputs, log, crosses, progress);
+                             BlockOrder block, const std::function<void()>& progress) {
+  Checker checker(graph, inputs, log, progress);
   checker.check_plain_operations();
   checker.check_caches();
   checker.check_end_to_end(block);

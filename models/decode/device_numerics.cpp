@@ -84,8 +84,10 @@ std::vector<float> DeviceNumerics::store(const Operation& producer, std::span<co
     }
     rows.append(k, v);
     rows.read(rows.positions() - 1, k, v);
+    return kept;
   }
-  return kept;
+  round_output(shape(), inputs_.config().formats, producer.kind, kept);
+  return {output.begin(), output.end()};
 }
 
 void DeviceNumerics::send(const Operation& producer, std::span<const ValueKind> values,

@@ -38,8 +38,9 @@ class DeviceNumerics {
 
   /// Runs the kernel of one launch on what the buffers hold now. Changes nothing that others see.
   virtual Outputs compute(Members members);
-  /// Makes an output visible to this device's later operations; an append's rows land in the cache.
-  /// Returns the output as it is kept now, read back from there.
+  /// Makes an output visible to this device's later operations, each value rounded to its format;
+  /// an append's rows land in the cache. Returns the output as the kernel made it, for the check;
+  /// an append's as read back from the cache.
   std::vector<float> store(const Operation& producer, std::span<const float> output);
   /// Adds values of a stored output to a message.
   void send(const Operation& producer, std::span<const ValueKind> values,

@@ -7,8 +7,8 @@ namespace qfs {
 
 struct Formats {
   Format kv = Format::bf16;  // of the cache, in rows of one head
-  /// Of q, k, v and o on the wire, in rows of one head (lse is always fp32). A device's own copies
-  /// are charged at the same width but stay fp32.
+  /// Of q, k, v and o wherever one operation hands them to another, in memory and on the wire, in
+  /// rows of one head (lse is always fp32).
   Format wire = Format::bf16;
   /// Of the residual stream, likewise, in one row.
   Format residual_wire = Format::fp32;

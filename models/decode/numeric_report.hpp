@@ -28,7 +28,8 @@ struct KindErrors {
   OperationError worst;
 };
 
-/// One step of one request against the straight-line fp64 decoder: the cost of the number formats.
+/// One step of one request against the straight-line fp64 decoder, which has the same weights and
+/// initial cache: the cost of rounding activations and appended rows.
 struct EndToEndError {
   StepId step;
   RequestId request;

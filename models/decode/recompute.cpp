@@ -180,9 +180,8 @@ OperationReference::Vector OperationReference::logits(const Vector& residual) co
   return product(inputs_.weights().lm_head(), normed(residual, inputs_.weights().final_norm));
 }
 
-Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                             Crosses crosses)
-    : graph_(graph), inputs_(inputs), log_(log), crosses_(std::move(crosses)), reference_(inputs) {}
+Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log)
+    : graph_(graph), inputs_(inputs), log_(log), reference_(inputs) {}
 
 std::vector<double> Recomputation::argument(const Operation& operation, std::size_t index) const {
   const Edge& edge = operation.inputs[index];
@@ -191,11 +190,7 @@ std::vector<double> Recomputation::argument(const Operation& operation, std::siz
   if (output.empty()) {
     throw std::logic_error("Recomputation: a producer was never executed");
   }
-  if (crosses_(producer, operation)) {
-    std::vector<std::byte> payload;
-    encode_value(shape(), inputs_.config().formats, producer.kind, edge.value, output, payload);
-    decode_value(shape(), inputs_.config().formats, producer.kind, edge.value, payload, output);
-  }
+  round_output(shape(), inputs_.config().formats, producer.kind, output);
   const Slice slice = slice_of(shape(), producer.kind, edge.value);
   return widened(std::span(output).subspan(slice.offset, slice.count));
 }

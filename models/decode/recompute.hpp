@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,10 +27,6 @@ struct NumericLog {
     executed.push_back(id);
   }
 };
-
-/// Whether the edge between two operations crosses from one device to another, so that its value
-/// was rounded for the wire.
-using Crosses = std::function<bool(const Operation& from, const Operation& to)>;
 
 /// The fp64 form of every operation, as a function of its arguments alone (in the order of its
 /// inputs).
@@ -67,9 +62,9 @@ class OperationReference {
 class Recomputation {
  public:
   /// All references outlive it.
-  Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log, Crosses crosses);
+  Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log);
 
-  /// Input `index` of the operation: what its producer made, in the wire's format if it was sent.
+  /// Input `index` of the operation: what its producer made, rounded to the value's format.
   [[nodiscard]] std::vector<double> argument(const Operation& operation, std::size_t index) const;
 
   /// The relative error of what the operation returned; for every kind but sweep and append.
@@ -98,7 +93,6 @@ class Recomputation {
   const Graph& graph_;
   const Inputs& inputs_;
   const NumericLog& log_;
-  Crosses crosses_;
   OperationReference reference_;
 };
 

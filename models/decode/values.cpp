@@ -105,6 +105,29 @@ Slice slice_of(const ModelShape& shape, OpKind kind, ValueKind value) {
   return {0, count};
 }
 
+void round_output(const ModelShape& shape, const Formats& formats, OpKind kind,
+                  std::span<float> output) {
+  switch (kind) {
+    case OpKind::embed:
+    case OpKind::o:
+    case OpKind::ffn:
+      return round_rows(formats.residual_wire, shape.hidden, output);
+    case OpKind::q:
+    case OpKind::k:
+    case OpKind::v:
+    case OpKind::kv:
+    case OpKind::qkv:
+    case OpKind::merge:
+      return round_rows(formats.wire, shape.head_dim, output);
+    case OpKind::sweep:
+      return round_rows(formats.wire, shape.head_dim, output.first(shape.q_width()));
+    case OpKind::append:
+    case OpKind::lm_head:
+      return;
+  }
+  throw std::logic_error("round_output: unknown operation");
+}
+
 void encode_value(const ModelShape& shape, const Formats& formats, OpKind producer, ValueKind value,
                   std::span<const float> output, std::vector<std::byte>& payload) {
   const WireParts parts = wire_parts(shape, producer, value);

@@ -24,6 +24,11 @@ std::size_t output_size(const ModelShape& shape, OpKind kind);
 /// that value.
 Slice slice_of(const ModelShape& shape, OpKind kind, ValueKind value);
 
+/// Rounds an operation's output to what memory keeps of it: every value in its format (a cache's
+/// rows are the cache's to round). Idempotent, so that what a message carries loses nothing more.
+void round_output(const ModelShape& shape, const Formats& formats, OpKind kind,
+                  std::span<float> output);
+
 /// Appends a value to a payload in the wire's format: residuals in the residual's, a partial's lse
 /// in fp32, a token as fp32 (exact below 2^24), all else in `wire`. `output` is the producer's
 /// whole output.

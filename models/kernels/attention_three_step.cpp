@@ -16,6 +16,10 @@ namespace {
 /// nothing, however many there are.
 float exact_softmax(std::span<float> scores) {
   const float max = *std::ranges::max_element(scores);
+  if (max == -std::numeric_limits<float>::infinity()) {
+    std::ranges::fill(scores, 0.0F);  // as good as empty
+    return max;
+  }
   double sum = 0;
   for (float& score : scores) {
     score = std::exp(score - max);

@@ -112,11 +112,8 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
 
   SimulationResult result{system.take_table(), std::nullopt};
   if (numerics != nullptr && numerics->check) {
-    const Crosses crosses = [&](const Operation& from, const Operation& to) {
-      return program.device_of[from.id.value()] != program.device_of[to.id.value()];
-    };
-    result.numerics = check_numerics(program.graph, *inputs, system.log(), config.graph.block,
-                                     crosses, progress.checked);
+    result.numerics =
+        check_numerics(program.graph, *inputs, system.log(), config.graph.block, progress.checked);
   }
   return result;
 }

@@ -82,6 +82,25 @@ double attention_bytes(const RunConfig& run, std::size_t context) {
   return times * cache + matrices;
 }
 
+/// Of a layer's sweeps and appends, at most: what must lie beside the caches while they run.
+double workspace_bytes(const RunConfig& run, std::size_t context) {
+  const double layer = cache_bytes(run, context) / real(run.model.layers);
+  const double copy = run.attention.growth == CacheGrowth::copying ? layer : 0;
+  switch (run.attention.form) {
+    case AttentionForm::minimal:
+      return copy;
+    case AttentionForm::transposed_k:
+      return std::max(copy, layer / 2);
+    case AttentionForm::expanded_heads:
+      return std::max(copy, layer * real(run.model.group()));
+    case AttentionForm::score_matrix: {
+      const double n = real(context) + real(run.workload.tokens);
+      return std::max(copy, 2 * 4 * n * n * real(run.model.heads * run.workload.batch));
+    }
+  }
+  return copy;
+}
+
 /// Query rows against which each position is scored.
 double scored_rows(const RunConfig& run, std::size_t context) {
   const bool square = run.attention.form == AttentionForm::score_matrix;
@@ -280,7 +299,7 @@ void check_fits(const Checker& check, const std::string& device_path, const Devi
 void check_capacity(const Checker& check, std::size_t context,
                     const std::vector<std::string>& keys) {
   const RunConfig& run = check.run;
-  const Need all{weight_bytes(run), cache_bytes(run, context)};
+  const Need all{weight_bytes(run), cache_bytes(run, context) + workspace_bytes(run, context)};
   if (run.arrangement == Arrangement::colocated) {
     check_fits(check, "compute_device", run.compute_device, all, context, keys);
     return;

@@ -45,6 +45,25 @@ void check_compare(const Checker& check) {
   }
 }
 
+/// Under 001's accounting nothing but weights and swept KV is charged: what these two move besides
+/// would be free.
+void check_attention(const Checker& check) {
+  const RunConfig& run = check.run;
+  if (run.accounting == Accounting::full) {
+    return;
+  }
+  if (run.attention.form == AttentionForm::score_matrix) {
+    check.fail("attention.form",
+               "score_matrix, whose matrices accounting weights_and_sweep leaves out",
+               "with accounting full");
+  }
+  if (run.attention.growth == CacheGrowth::copying) {
+    check.fail("attention.cache_growth",
+               "copying, whose copies accounting weights_and_sweep leaves out",
+               "with accounting full");
+  }
+}
+
 std::vector<std::string> names_of(std::span<const OpKind> kinds) {
   std::vector<std::string> names;
   for (const OpKind kind : kinds) {
@@ -122,6 +141,7 @@ void validate(const RunConfig& run, const Locate& locate) {
   const Checker check{run, locate};
   check_shape(check);
   check_compare(check);
+  check_attention(check);
   check_totals(check);
   check_inject(check);
 }

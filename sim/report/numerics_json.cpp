@@ -42,7 +42,10 @@ Json end_to_end_json(const NumericReport& report) {
                       {"relative_error", error.relative_error},
                       {"same_token", error.same_token}});
   }
-  return {{"meaning", "distance from the fp64 reference decoder: the cost of the number formats"},
+  return {{"meaning",
+           "distance from the fp64 reference decoder with the same weights and initial cache: the "
+           "cost of "
+           "rounding activations and appended rows"},
           {"tolerance", report.end_to_end_tolerance},
           {"passed", report.end_to_end_passed()},
           {"errors", errors}};

@@ -136,11 +136,12 @@ std::string numerics_part(const RunResult& result) {
       failures.empty() ? "PASS" : "FAIL", context_text(points.front()->context));
   text += failures + kinds_table(points) + "\n" + end_to_end_table(points);
   text +=
-      "  Errors are relative (L2). End to end: against an fp64 decoder, the cost of the number\n"
-      "  formats. Graph: what its edges mean, evaluated in fp64 without rounding, against the "
-      "same\n"
-      "  decoder. Without newest, oldest: what leaving that cached position out of a sweep would\n"
-      "  have done to its result, at least.\n";
+      "  Errors are relative (L2). End to end: against an fp64 decoder with the same weights and\n"
+      "  initial cache, the cost of rounding activations and appended rows. Graph: what its edges\n"
+      "  mean, evaluated in fp64 without rounding, against the same decoder. Without newest, "
+      "oldest:\n"
+      "  what leaving that cached position out of a sweep would have done to its result, at "
+      "least.\n";
   return text;
 }
 

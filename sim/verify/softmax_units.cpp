@@ -274,7 +274,9 @@ Section softmax_units_section(const std::vector<TotalVariation>& distances) {
                   "rows of {} keys",
                   rows, keys),
       {resolution(distances), levels()},
-      "min_max loses resolution as the span grows; fwm and resolved do not."};
+      "min_max loses resolution as the span grows. resolved does not; nor does fwm within its "
+      "window, "
+      "but what it cuts off below costs it the same for every K."};
 }
 
 }  // namespace qfs::verify

@@ -125,7 +125,7 @@ std::string to_text(const Verification& verification) {
   }
   const Count counted = count(verification);
   return text + (counted.disagreeing == 0
-                     ? fmt::format("VERIFIED: all {} figures agree\n", counted.figures)
+                     ? fmt::format("VERIFIED: all {} figures and bounds agree\n", counted.figures)
                      : fmt::format("DIFFERS: {} of {} figures; the first: {}\n",
                                    counted.disagreeing, counted.figures, counted.first));
 }

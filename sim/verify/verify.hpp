@@ -1,6 +1,7 @@
 // What the source documents print, beside what the kernels in this program give (`qfsim verify`).
 //
-// A figure is stated by a source (a constant, with its source) and computed when its section is
+// A figure is stated by a source, or bounded by us where the sources are silent (a constant, with
+// its source or its reason), and computed when its section is
 // made: by the simulator's own kernels on seeded draws, by a closed form, or by running a kernel
 // with counters. No result is stored. Within one build and instruction set the figures are the same
 // every time.

@@ -12,8 +12,6 @@
 namespace qfs {
 namespace {
 
-const Crosses nowhere = [](const Operation&, const Operation&) { return false; };
-
 /// The graph executed in order on one device, by the fast kernels.
 NumericLog execute(const Graph& graph, const Inputs& inputs) {
   NumericLog log(graph.operations.size());
@@ -65,8 +63,7 @@ TEST_CASE("in fp32 the graph of every block order decodes as its formulas do") {
       for (const bool qk_norm : {true, false}) {
         const Inputs inputs(config_with(exact, qk_norm));
         const Graph graph = make_graph(inputs.shape(), {block, current_token, true, {37, 0}, 3});
-        const NumericReport report =
-            check_numerics(graph, inputs, execute(graph, inputs), block, nowhere);
+        const NumericReport report = check_numerics(graph, inputs, execute(graph, inputs), block);
         CAPTURE(name, token_name, qk_norm);
         CHECK(report.passed());
         REQUIRE(report.end_to_end.size() == 6);
@@ -189,7 +186,7 @@ TEST_CASE("the check notices any single output that is off by one part in a thou
     for (float& value : wrong.outputs[operation.id.value()]) {
       value *= 1.001F;
     }
-    const NumericReport report = check_numerics(graph, inputs, wrong, BlockOrder::early_q, nowhere);
+    const NumericReport report = check_numerics(graph, inputs, wrong, BlockOrder::early_q);
     CAPTURE(name_of(operation.kind), operation.step.value(), operation.request.value());
     CHECK(!report.passed());
     REQUIRE(!report.failures.empty());
@@ -207,7 +204,7 @@ TEST_CASE("a wrong graph is caught in any format, though every operation follows
       make_graph(inputs.shape(), {BlockOrder::early_q, CurrentToken::merge, true, {37, 0}, 3});
   const auto graph_error_of = [&](const Graph& graph) {
     const NumericReport report =
-        check_numerics(graph, inputs, execute(graph, inputs), BlockOrder::early_q, nowhere);
+        check_numerics(graph, inputs, execute(graph, inputs), BlockOrder::early_q);
     CHECK(report.failures.empty());
     CHECK(report.passed() == report.graph_passed());
     return report.graph_error;
@@ -238,7 +235,7 @@ TEST_CASE("not-a-number fails the check") {
       make_graph(inputs.shape(), {BlockOrder::standard, CurrentToken::merge, true, {37, 0}, 3});
   NumericLog log = execute(graph, inputs);
   log.outputs[4].front() = std::nanf("");
-  CHECK(!check_numerics(graph, inputs, log, BlockOrder::standard, nowhere).passed());
+  CHECK(!check_numerics(graph, inputs, log, BlockOrder::standard).passed());
 }
 
 TEST_CASE("the sensitivity is what leaving the position out does") {
@@ -246,7 +243,7 @@ TEST_CASE("the sensitivity is what leaving the position out does") {
   const Graph graph =
       make_graph(inputs.shape(), {BlockOrder::standard, CurrentToken::merge, true, {37, 0}, 3});
   const NumericLog log = execute(graph, inputs);
-  const Recomputation recomputation(graph, inputs, log, nowhere);
+  const Recomputation recomputation(graph, inputs, log);
   const auto sweep = std::find_if(graph.operations.begin(), graph.operations.end(),
                                   [](const Operation& op) { return op.kind == OpKind::sweep; });
   const KvCache& cache = inputs.cache(RequestId(0), LayerId(0));

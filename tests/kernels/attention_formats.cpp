@@ -13,6 +13,7 @@
 
 #include "kernels/attention.hpp"
 #include "tests/kernels/cache.hpp"
+#include "tests/kernels/on_target.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;
@@ -58,21 +59,6 @@ void check_sweeps(Format format, const Shape& shape, std::size_t queries, std::u
   check_close(swept(q, cache.rows(), {.queries = queries}), truth);
   check_close(three_steps(q, cache.rows(), {.queries = queries}), truth);
 }
-
-// The calls that follow take this instruction set, and whatever the machine has after that.
-class OnTarget {
- public:
-  explicit OnTarget(std::int64_t target) { choose(target); }
-  OnTarget(const OnTarget&) = delete;
-  OnTarget& operator=(const OnTarget&) = delete;
-  ~OnTarget() { choose(0); }
-
- private:
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
 
 }  // namespace
 

@@ -1,10 +1,12 @@
 #include "kernels/linear.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "tests/kernels/draw.hpp"
+#include "tests/kernels/on_target.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace qfs;
@@ -58,6 +60,24 @@ std::vector<float> product(const Matrix& w, std::span<const float> x, std::size_
   return y;
 }
 
+// Four lanes add four times as many numbers in a row as sixteen.
+constexpr double narrow_tolerance = 2 * tolerance;
+
+std::size_t check_against_reference(double allowed) {
+  std::size_t checked = 0;
+  for (const auto& [format, name] : enum_names<Format>) {
+    for (const auto& [size, batch] : cases()) {
+      CAPTURE(name, size.rows, size.columns, batch);
+      const Case given = make(format, size, batch);
+      std::vector<double> expected(batch * size.rows, NAN);
+      linear_reference(given.w.view(), to_doubles(given.x), expected);
+      CHECK(max_difference(product(given.w.view(), given.x), expected) <= allowed);
+      ++checked;
+    }
+  }
+  return checked;
+}
+
 }  // namespace
 
 TEST_CASE("linear by hand, with its reference") {
@@ -88,18 +108,17 @@ TEST_CASE("linear counts every column once, whatever the width") {
 }
 
 TEST_CASE("linear agrees with its reference") {
-  std::size_t checked = 0;
-  for (const auto& [format, name] : enum_names<Format>) {
-    for (const auto& [size, batch] : cases()) {
-      CAPTURE(name, size.rows, size.columns, batch);
-      const Case given = make(format, size, batch);
-      std::vector<double> expected(batch * size.rows, NAN);
-      linear_reference(given.w.view(), to_doubles(given.x), expected);
-      CHECK(max_difference(product(given.w.view(), given.x), expected) <= tolerance);
-      ++checked;
-    }
+  CHECK(check_against_reference(tolerance) == 6 * sizes.size() * batches.size());
+}
+
+TEST_CASE("linear agrees with its reference on every instruction set") {
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  REQUIRE(targets.size() >= 2);
+  for (const std::int64_t target : targets) {
+    CAPTURE(hwy::TargetName(target));
+    const OnTarget chosen(target);
+    CHECK(check_against_reference(narrow_tolerance) == 6 * sizes.size() * batches.size());
   }
-  CHECK(checked == 6 * sizes.size() * batches.size());
 }
 
 TEST_CASE("a batch gives each row what the row alone gives, bit for bit") {

@@ -151,7 +151,7 @@ TEST_CASE("a figure that differs is marked, counted and named, and the status sa
         "  two           2.5   2.5  agrees\n"
         "  three         3.5   3.5  agrees\n"
         "\n"
-        "VERIFIED: all 2 figures agree\n");
+        "VERIFIED: all 2 figures and bounds agree\n");
   const Verification wrong = small_verification(3.6);
   CHECK(verify::count(wrong).disagreeing == 1);
   CHECK(verify::count(wrong).first == "small: bytes, MB: three");

@@ -97,10 +97,10 @@ struct GroupTrafficRow {
 };
 std::vector<GroupTrafficRow> group_traffic_table();
 
-/// Table 7: the worst error of each artifact over its table. `same_order` compares, in fp32, the
-/// conventional forms with the minimal one: 0, as they add in one order.
+/// Table 7: the worst error of each artifact over its table. `openacc` compares that kernel on this
+/// host with the sequential one: 0, as they add in one order.
 struct ArtifactRow {
-  std::string_view artifact;  // query, same_order, cache, groups
+  std::string_view artifact;  // query, openacc, cache, groups
   double error;
 };
 std::vector<ArtifactRow> artifact_table(std::uint64_t seed);

@@ -249,7 +249,7 @@ TEST_CASE("003 table 7, the worst error of each artifact") {
     const std::vector<ArtifactRow> rows = artifact_table(seed);
     REQUIRE(rows.size() == 4);
     CHECK(rows[0].artifact == "query");
-    CHECK(rows[1].artifact == "same_order");
+    CHECK(rows[1].artifact == "openacc");
     CHECK(rows[2].artifact == "cache");
     CHECK(rows[3].artifact == "groups");
     CHECK(rows[1].error == 0);
