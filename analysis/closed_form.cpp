@@ -173,7 +173,7 @@ class Stack {
   [[nodiscard]] ListSchedule::Rank rank(Place place) const {
     const bool kv = place == Place::k || place == Place::v;
     const bool awaited = place == Place::q || (kv && own_token_first());
-    const std::size_t places = static_cast<std::size_t>(Place::count);
+    const auto places = static_cast<std::size_t>(Place::count);
     const std::size_t layers = parameters_.shape.layers;
     return {two_devices_ && awaited,
             (token_ * (layers + 1) + layer_) * places + static_cast<std::size_t>(place)};

@@ -174,7 +174,10 @@ bool ListSchedule::settle_memories() {
 /// All that happens at the next instant at which anything does, so that what becomes ready then
 /// takes part in the choices; false if nothing is left.
 bool ListSchedule::step() {
-  double next = events_.empty() ? unlimited : events_.top().time;
+  double next = unlimited;
+  if (!events_.empty()) {
+    next = events_.top().time;
+  }
   for (DeviceState& device : devices_) {
     next = std::min(next, device.memory.next_end());
   }
