@@ -40,8 +40,9 @@ double attend(std::span<const double> q, const KvRows& rows, std::size_t first,
   const double max = *std::ranges::max_element(weights);
   double total = 0;
   std::ranges::fill(o, 0.0);
-  if (max == minus_infinity) {
-    return max;  // as good as empty
+  // As good as empty; a NaN, which no maximum shows, is none of these.
+  if (std::ranges::all_of(weights, [](double score) { return score == minus_infinity; })) {
+    return minus_infinity;
   }
   for (std::size_t t = 0; t < rows.positions; ++t) {
     const double weight = std::exp(weights[t] - max);

@@ -15,11 +15,13 @@ namespace {
 /// Scores to their softmax; returns the log of the summed exponentials. In fp64 the sum loses
 /// nothing, however many there are.
 float exact_softmax(std::span<float> scores) {
-  const float max = *std::ranges::max_element(scores);
-  if (max == -std::numeric_limits<float>::infinity()) {
-    std::ranges::fill(scores, 0.0F);  // as good as empty
-    return max;
+  constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+  // As good as empty; a NaN, which no maximum shows, is none of these.
+  if (std::ranges::all_of(scores, [](float score) { return score == minus_infinity; })) {
+    std::ranges::fill(scores, 0.0F);
+    return minus_infinity;
   }
+  const float max = *std::ranges::max_element(scores);
   double sum = 0;
   for (float& score : scores) {
     score = std::exp(score - max);

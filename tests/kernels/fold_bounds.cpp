@@ -335,6 +335,38 @@ void add_errors(std::size_t positions, std::uint64_t seed, std::vector<Errors>& 
   }
 }
 
+TEST_CASE(
+    "scores of minus infinity alone are an empty state in every form, a NaN among them is not") {
+  for (const bool with_nan : {false, true}) {
+    CAPTURE(with_nan);
+    const float inf = std::numeric_limits<float>::infinity();
+    const std::vector<float> k{-inf, with_nan ? std::numeric_limits<float>::quiet_NaN() : -inf};
+    const std::vector<float> v{3, 4};
+    KvRows rows;
+    rows.k = std::as_bytes(std::span(k)).data();
+    rows.v = std::as_bytes(std::span(v)).data();
+    rows.kv_heads = 1;
+    rows.head_dim = 1;
+    rows.head_rows = 2;
+    rows.positions = 2;
+    const std::vector<float> q{1};
+    std::vector<float> scratch(2);
+    std::vector<float> online(2);
+    std::vector<float> three(2);
+    std::vector<double> truth(2);
+    sweep(q, rows, std::span(online).first(1), std::span(online).last(1));
+    sweep_three_step(q, rows, scratch, std::span(three).first(1), std::span(three).last(1));
+    sweep_reference(std::vector<double>{1}, rows, std::span(truth).first(1),
+                    std::span(truth).last(1));
+    for (const double lse : {double{online[1]}, double{three[1]}, truth[1]}) {
+      CHECK((with_nan ? std::isnan(lse) : lse == -inf));
+    }
+    for (const double o : {double{online[0]}, double{three[0]}, truth[0]}) {
+      CHECK((with_nan ? std::isnan(o) : o == 0));
+    }
+  }
+}
+
 TEST_CASE("a score or state that is no number never comes out as one") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
