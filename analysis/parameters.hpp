@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "base/units.hpp"
 #include "decode/accounting.hpp"
 #include "decode/attention_method.hpp"
 #include "decode/block_order.hpp"
+#include "decode/cache_split.hpp"
 #include "decode/formats.hpp"
 #include "decode/model_shape.hpp"
 
@@ -28,8 +30,15 @@ struct AnalyticParameters {
   Accounting accounting = Accounting::full;
   Formats formats;
   AttentionMethod attention;
-  std::size_t batch = 1;    // requests of the one wave, with equal contexts
-  std::size_t context = 0;  // cached positions before the first token
+  std::size_t batch = 1;      // requests of a wave, with equal contexts
+  std::size_t in_flight = 1;  // waves
+  CacheSplit split = {};      // over cache devices of equal parameters
+  /// By request and shard, for a split by `any`: rows before the first token.
+  std::vector<std::vector<std::size_t>> scattered_rows = {};
+  bool own_ports = false;           // each cache device has a pair of ports of its own
+  bool pooled_projections = false;  // pooled: q and o on the pool too
+  std::size_t ranks = 1;            // tensor_parallel
+  std::size_t context = 0;          // cached positions before the first token
   std::size_t tokens = 1;
   bool lm_head = false;    // each token ends with the LM head
   AnalyticDevice compute;  // static weights; colocated: everything

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 
 #include "decode/graph_evaluation.hpp"
 #include "decode/reference_decoder.hpp"
@@ -55,11 +56,12 @@ bool needs_history(OpKind kind) { return kind == OpKind::sweep || kind == OpKind
 /// Collects what the checks find.
 class Checker {
  public:
-  Checker(const Graph& graph, const Inputs& inputs, const NumericLog& log,
+  Checker(const Graph& graph, const Inputs& inputs, const NumericLog& log, const CacheSplit& split,
           const std::function<void()>& progress)
       : graph_(graph),
         inputs_(inputs),
         log_(log),
+        split_(split),
         recomputation_(graph, inputs, log),
         progress_(progress) {}
 
@@ -72,17 +74,19 @@ class Checker {
     }
   }
 
-  /// 2. Sweeps and appends, a request and layer at a time: their cache is rebuilt from every k, v
+  /// 2. Sweeps and appends, a shard of a request's layer at a time: it is rebuilt from every k, v
   /// ever made for it.
   void check_caches() {
-    std::map<std::pair<RequestId, LayerId>, std::vector<const Operation*>> by_cache;
+    using Shard = std::tuple<RequestId, LayerId, std::size_t>;
+    std::map<Shard, std::vector<const Operation*>> by_cache;
     for (const Operation& operation : graph_.operations) {
       if (needs_history(operation.kind)) {
-        by_cache[{operation.request, operation.layer}].push_back(&operation);
+        by_cache[{operation.request, operation.layer, operation.shard}].push_back(&operation);
       }
     }
     for (const auto& [cache, operations] : by_cache) {
-      check_cache(inputs_.cache(cache.first, cache.second), operations);
+      const auto& [request, layer, shard] = cache;
+      check_cache(inputs_.cache_shard(request, layer, split_, shard), operations);
     }
   }
 
@@ -93,7 +97,7 @@ class Checker {
     report_.end_to_end_tolerance = end_to_end_tolerance(inputs_.config().formats);
     for (RequestId request{0}; request.value() < inputs_.config().contexts.size(); ++request) {
       ReferenceDecoder decoder(inputs_, block, request);
-      const GraphEvaluation evaluation(graph_, inputs_, log_, request);
+      const GraphEvaluation evaluation(graph_, inputs_, log_, split_, request);
       for (StepId step{0}; step.value() < inputs_.config().tokens; ++step) {
         check_step(decoder, evaluation, request, step);
       }
@@ -173,21 +177,34 @@ class Checker {
   void check_step(ReferenceDecoder& decoder, const GraphEvaluation& evaluation, RequestId request,
                   StepId step) {
     const OpId input = find(request, step, [](OpKind kind) { return kind == OpKind::embed; });
-    const OpId output =
-        find(request, step, [](OpKind kind) { return kind == OpKind::o || kind == OpKind::ffn; });
+    const OpId output = find(request, step, [](OpKind kind) {
+      return kind == OpKind::o || kind == OpKind::ffn || kind == OpKind::reduce;
+    });
     const std::vector<float>& x = log_.of(input);
     const std::vector<double> want = decoder.step({x.begin(), x.end()});
     report_.graph_error =
         std::max(report_.graph_error, relative_error(evaluation.of(output), want));
     EndToEndError error{step, request, relative_error(log_.of(output), want), true};
     if (inputs_.config().lm_head) {
-      const OpId head = find(request, step, [](OpKind kind) { return kind == OpKind::lm_head; });
       const std::vector<double> logits = decoder.logits(want);
       const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-      error.same_token = static_cast<std::ptrdiff_t>(log_.of(head).at(0)) == best;
+      error.same_token = static_cast<std::ptrdiff_t>(chosen_token(request, step)) == best;
     }
     report_.end_to_end.push_back(error);
     advance();
+  }
+
+  /// The best of the candidates, if several devices have a part of the vocabulary each.
+  [[nodiscard]] float chosen_token(RequestId request, StepId step) const {
+    std::vector<float> best;
+    for (const Operation& operation : graph_.operations) {
+      const bool asked = operation.kind == OpKind::lm_head && operation.request == request &&
+                         operation.step == step;
+      if (asked && (best.empty() || log_.of(operation.id)[1] > best[1])) {
+        best = log_.of(operation.id);
+      }
+    }
+    return best.at(0);
   }
 
   /// The last operation of a request's step whose kind qualifies.
@@ -203,6 +220,7 @@ class Checker {
   const Graph& graph_;
   const Inputs& inputs_;
   const NumericLog& log_;
+  CacheSplit split_;
   Recomputation recomputation_;
   const std::function<void()>& progress_;
   NumericReport report_;
@@ -213,11 +231,11 @@ class Checker {
 }  // namespace
 
 NumericReport check_numerics(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                             BlockOrder block, const std::function<void()>& progress) {
-  Checker checker(graph, inputs, log, progress);
+                             const GraphConfig& config, const std::function<void()>& progress) {
+  Checker checker(graph, inputs, log, cache_split(config), progress);
   checker.check_plain_operations();
   checker.check_caches();
-  checker.check_end_to_end(block);
+  checker.check_end_to_end(config.block);
   return checker.finish();
 }
 

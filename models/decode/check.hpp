@@ -15,6 +15,6 @@ namespace qfs {
 /// `graph` is the right graph, also when a fault has been injected into the schedule. `progress` is
 /// called after each operation checked and each step of the reference decoder.
 NumericReport check_numerics(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                             BlockOrder block, const std::function<void()>& progress = {});
+                             const GraphConfig& config, const std::function<void()>& progress = {});
 
 }  // namespace qfs

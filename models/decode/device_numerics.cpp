@@ -45,39 +45,57 @@ bool makes_v(OpKind kind) { return kind == OpKind::v || kind == OpKind::kv || ki
 
 DeviceNumerics::DeviceNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings,
                                AttentionMethod attention)
-    : graph_(graph), inputs_(inputs), attention_(attention) {
-  if (holdings.weights) {
-    weights_ = &inputs.weights();
+    : graph_(graph), inputs_(inputs), holdings_(std::move(holdings)), attention_(attention) {
+  if (holdings_.shard) {
+    take_caches(*holdings_.shard);
   }
-  if (holdings.cache) {
-    for (RequestId request{0}; request.value() < inputs.config().contexts.size(); ++request) {
-      for (LayerId layer{0}; layer.value() < shape().layers; ++layer) {
-        caches_.push_back(inputs.cache(request, layer));
-      }
+  if (holdings_.weights.count > 1) {
+    cut_columns();
+  }
+}
+
+void DeviceNumerics::take_caches(std::size_t shard) {
+  for (RequestId request{0}; request.value() < inputs_.config().contexts.size(); ++request) {
+    for (LayerId layer{0}; layer.value() < shape().layers; ++layer) {
+      caches_.push_back(inputs_.cache_shard(request, layer, holdings_.split, shard));
     }
   }
 }
 
+void DeviceNumerics::cut_columns() {
+  const ModelShape own = part_of(shape(), holdings_.weights);
+  const std::size_t index = holdings_.weights.index;
+  for (const LayerWeights& layer : inputs_.weights().layers) {
+    columns_.push_back({RowStore::of_columns(layer.o.view(), index * own.q_width(), own.q_width()),
+                        RowStore::of_columns(layer.down.view(), index * own.ffn, own.ffn)});
+  }
+}
+
+DeviceNumerics::Buffer& DeviceNumerics::buffer_of(const Operation& producer) {
+  Buffer& buffer = buffers_[{producer.request, producer.layer, producer.kind, producer.shard}];
+  buffer.values.resize(output_size(shape(), producer));
+  return buffer;
+}
+
 std::vector<float>& DeviceNumerics::buffer(const Operation& producer) {
-  std::vector<float>& values = buffers_[{producer.request, producer.layer, producer.kind}];
-  values.resize(output_size(shape(), producer.kind));
-  return values;
+  return buffer_of(producer).values;
 }
 
 std::span<float> DeviceNumerics::argument(const Operation& operation, std::size_t index) {
   const Edge& edge = operation.inputs[index];
   const Operation& producer = graph_[edge.from];
-  const Slice slice = slice_of(shape(), producer.kind, edge.value);
+  const Slice slice = slice_of(shape(), producer, carried(edge));
   return std::span(buffer(producer)).subspan(slice.offset, slice.count);
 }
 
 std::vector<float> DeviceNumerics::store(const Operation& producer, std::span<const float> output) {
-  std::vector<float>& kept = buffer(producer);
+  Buffer& buffer = buffer_of(producer);
+  buffer.written = ++writes_;
+  std::vector<float>& kept = buffer.values;
   std::copy(output.begin(), output.end(), kept.begin());
   if (producer.kind == OpKind::append) {
-    const std::size_t width = shape().kv_width();
-    const std::span<float> k = std::span(kept).first(width);
-    const std::span<float> v = std::span(kept).last(width);
+    const std::span<float> k = std::span(kept).first(kept.size() / 2);
+    const std::span<float> v = std::span(kept).last(kept.size() / 2);
     KvCache& rows = cache(producer);
     if (attention_.growth == CacheGrowth::copying) {
       rows = rows.grown();
@@ -86,36 +104,48 @@ std::vector<float> DeviceNumerics::store(const Operation& producer, std::span<co
     rows.read(rows.positions() - 1, k, v);
     return kept;
   }
-  round_output(shape(), inputs_.config().formats, producer.kind, kept);
+  round_output(shape(), inputs_.config().formats, producer, kept);
   return {output.begin(), output.end()};
 }
 
-void DeviceNumerics::send(const Operation& producer, std::span<const ValueKind> values,
+void DeviceNumerics::send(const Operation& producer, const Carried& carried,
                           std::vector<std::byte>& payload) const {
-  const auto held = buffers_.find({producer.request, producer.layer, producer.kind});
+  const auto held =
+      buffers_.find({producer.request, producer.layer, producer.kind, producer.shard});
   if (held == buffers_.end()) {
     throw std::logic_error("DeviceNumerics::send: the device does not hold the value");
   }
-  for (const ValueKind value : values) {
-    encode_value(shape(), inputs_.config().formats, producer.kind, value, held->second, payload);
-  }
+  encode_value(shape(), inputs_.config().formats, producer, carried, held->second.values, payload);
 }
 
 std::span<const std::byte> DeviceNumerics::receive(const Operation& producer,
-                                                   std::span<const ValueKind> values,
+                                                   const Carried& carried,
                                                    std::span<const std::byte> payload) {
-  for (const ValueKind value : values) {
-    payload = decode_value(shape(), inputs_.config().formats, producer.kind, value, payload,
-                           buffer(producer));
-  }
-  return payload;
+  Buffer& buffer = buffer_of(producer);
+  buffer.written = ++writes_;
+  return decode_value(shape(), inputs_.config().formats, producer, carried, payload, buffer.values);
 }
 
 const LayerWeights& DeviceNumerics::layer_weights(const Operation& operation) const {
-  if (weights_ == nullptr) {
-    throw std::logic_error("DeviceNumerics: the device holds no weights");
+  if (!holdings_.operations.contains(operation.kind)) {
+    throw std::logic_error("DeviceNumerics: the device does not hold the operation's weights");
   }
-  return weights_->layer(operation.layer);
+  return inputs_.weights().layer(operation.layer);
+}
+
+Matrix DeviceNumerics::own_rows(const Matrix& w) const {
+  const std::size_t count = w.rows / holdings_.weights.count;
+  return rows_of(w, holdings_.weights.index * count, count);
+}
+
+Matrix DeviceNumerics::o_weights(const Operation& operation) const {
+  const LayerWeights& layer = layer_weights(operation);
+  return columns_.empty() ? layer.o.view() : columns_[operation.layer.value()].o.view();
+}
+
+Matrix DeviceNumerics::down_weights(const Operation& operation) const {
+  const LayerWeights& layer = layer_weights(operation);
+  return columns_.empty() ? layer.down.view() : columns_[operation.layer.value()].down.view();
 }
 
 KvCache& DeviceNumerics::cache(const Operation& operation) {
@@ -142,10 +172,24 @@ Outputs DeviceNumerics::compute(Members members) {
       return output(members);
     case OpKind::ffn:
       return feed_forward(members);
+    case OpKind::reduce:
+      return reduce(members);
+    case OpKind::hold:
+      return hold(members);
     case OpKind::lm_head:
       return lm_head(members);
   }
   throw std::logic_error("DeviceNumerics::compute: unknown operation");
+}
+
+/// Of several parts of the vocabulary: the candidate with the largest logit, the first among
+/// equals.
+std::size_t DeviceNumerics::chosen_token(const Operation& embed) {
+  std::size_t best = 0;
+  for (std::size_t index = 1; index < embed.inputs.size(); ++index) {
+    best = argument(embed, index)[1] > argument(embed, best)[1] ? index : best;
+  }
+  return static_cast<std::size_t>(argument(embed, best)[0]);
 }
 
 Outputs DeviceNumerics::embed(Members members) {
@@ -155,10 +199,9 @@ Outputs DeviceNumerics::embed(Members members) {
       outputs.push_back(inputs_.seeded_input(operation->request, operation->step));
       continue;
     }
-    const bool first = operation->inputs.empty();
-    const std::size_t token = first ? inputs_.first_token(operation->request)
-                                    : static_cast<std::size_t>(argument(*operation, 0)[0]);
-    weights_->embedding.view().read(token, outputs.emplace_back(shape().hidden));
+    const std::size_t token = operation->inputs.empty() ? inputs_.first_token(operation->request)
+                                                        : chosen_token(*operation);
+    inputs_.weights().embedding.view().read(token, outputs.emplace_back(shape().hidden));
   }
   return outputs;
 }
@@ -193,13 +236,13 @@ Outputs DeviceNumerics::project(Members members) {
     add_rows(outputs, y);
   };
   if (makes_q(kind)) {
-    heads(weights.q.view(), weights.q_norm);
+    heads(own_rows(weights.q), weights.q_norm);
   }
   if (makes_k(kind)) {
-    heads(weights.k.view(), weights.k_norm);
+    heads(own_rows(weights.k), weights.k_norm);
   }
   if (makes_v(kind)) {
-    std::vector<float> v = product(weights.v.view(), x);
+    std::vector<float> v = product(own_rows(weights.v), x);
     add_rows(outputs, v);
   }
   return outputs;
@@ -218,10 +261,11 @@ Outputs DeviceNumerics::append(Members members) {
 }
 
 Outputs DeviceNumerics::sweep(Members members) {
-  const std::size_t width = shape().q_width();
+  const ModelShape own = own_shape(*members.front());
+  const std::size_t width = own.q_width();
   Outputs outputs;
   for (const Operation* operation : members) {
-    std::vector<float>& state = outputs.emplace_back(width + shape().heads);
+    std::vector<float>& state = outputs.emplace_back(width + own.heads);
     const std::span<const float> q = argument(*operation, 0);
     const KvCache& held = cache(*operation);
     // Rows that have not landed cannot be read; a schedule that comes too early gets a short sweep,
@@ -232,62 +276,122 @@ Outputs DeviceNumerics::sweep(Members members) {
   return outputs;
 }
 
+/// The states that a merge is given, by shard or, if it merges in order of arrival, as they came.
+std::vector<Partial> DeviceNumerics::partials(const Operation& merge) {
+  std::vector<std::pair<std::uint64_t, Partial>> states;
+  for (std::size_t index = 0; index < merge.inputs.size(); ++index) {
+    const Edge& edge = merge.inputs[index];
+    if (edge.value != ValueKind::partial) {
+      continue;
+    }
+    const std::span<const float> state = argument(merge, index);
+    const std::size_t width = part_of(shape(), edge.part).q_width();
+    const std::span<const float> o = state.first(width);
+    const std::span<const float> lse = state.subspan(width);
+    states.emplace_back(buffer_of(graph_[edge.from]).written,
+                        Partial{{o.begin(), o.end()}, {lse.begin(), lse.end()}});
+  }
+  if (holdings_.merge == MergeOrder::arrival) {
+    std::sort(states.begin(), states.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+  std::vector<Partial> partials;
+  for (auto& [written, state] : states) {
+    partials.push_back(std::move(state));
+  }
+  return partials;
+}
+
 Outputs DeviceNumerics::merge(Members members) {
-  const std::size_t width = shape().q_width();
   Outputs outputs;
   for (const Operation* operation : members) {
-    const std::span<const float> partial = argument(*operation, 3);
-    std::vector<float> lse(partial.begin() + static_cast<std::ptrdiff_t>(width), partial.end());
-    std::vector<float>& o =
-        outputs.emplace_back(partial.begin(), partial.begin() + static_cast<std::ptrdiff_t>(width));
-    fold(argument(*operation, 0), argument(*operation, 1), argument(*operation, 2),
-         shape().head_dim, o, lse);
+    const std::vector<Partial> states = partials(*operation);
+    const Edge& last = operation->inputs.back();
+    const bool by_heads = states.size() > 1 && last.part.count > 1;
+    Partial whole = by_heads ? join_heads(states) : merge_shards(states, holdings_.merge);
+    if (operation->inputs.front().value == ValueKind::q) {
+      fold(argument(*operation, 0), argument(*operation, 1), argument(*operation, 2),
+           shape().head_dim, whole.o, whole.lse);
+    }
+    outputs.push_back(std::move(whole.o));
   }
   return outputs;
 }
 
+/// Of a part of the heads: without the residual, which is added once.
 Outputs DeviceNumerics::output(Members members) {
-  const std::size_t width = shape().q_width();
+  const std::size_t width = own_shape(*members.front()).q_width();
   std::vector<float> attention;
   for (const Operation* operation : members) {
     const std::span<float> o = argument(*operation, 0).first(width);  // of a partial, without lse
     attention.insert(attention.end(), o.begin(), o.end());
   }
-  std::vector<float> y = product(layer_weights(*members.front()).o.view(), attention);
+  std::vector<float> y = product(o_weights(*members.front()), attention);
   Outputs outputs(members.size());
   add_rows(outputs, y);
   for (std::size_t member = 0; member < members.size(); ++member) {
-    add_to(outputs[member], argument(*members[member], 1));
+    if (members[member]->part.count == 1) {
+      add_to(outputs[member], argument(*members[member], 1));
+    }
   }
   return outputs;
 }
 
+/// Of a part of the feed-forward: likewise.
 Outputs DeviceNumerics::feed_forward(Members members) {
   const LayerWeights& weights = layer_weights(*members.front());
   const std::vector<float> x = normed(members, weights.ffn_norm);
-  std::vector<float> gate = product(weights.gate.view(), x);
-  const std::vector<float> up = product(weights.up.view(), x);
+  std::vector<float> gate = product(own_rows(weights.gate), x);
+  const std::vector<float> up = product(own_rows(weights.up), x);
   swiglu(gate, up, gate);
-  std::vector<float> y = product(weights.down.view(), gate);
+  std::vector<float> y = product(down_weights(*members.front()), gate);
   Outputs outputs(members.size());
   add_rows(outputs, y);
   for (std::size_t member = 0; member < members.size(); ++member) {
-    add_to(outputs[member], argument(*members[member], 0));
+    if (members[member]->part.count == 1) {
+      add_to(outputs[member], argument(*members[member], 0));
+    }
+  }
+  return outputs;
+}
+
+/// All shares by rank, then the residual: the same bits on every rank.
+Outputs DeviceNumerics::reduce(Members members) {
+  Outputs outputs;
+  for (const Operation* operation : members) {
+    const std::span<const float> first = argument(*operation, 1);
+    std::vector<float>& sum = outputs.emplace_back(first.begin(), first.end());
+    for (std::size_t index = 2; index < operation->inputs.size(); ++index) {
+      add_to(sum, argument(*operation, index));
+    }
+    add_to(sum, argument(*operation, 0));
+  }
+  return outputs;
+}
+
+Outputs DeviceNumerics::hold(Members members) {
+  Outputs outputs;
+  for (const Operation* operation : members) {
+    const std::span<const float> residual = argument(*operation, 0);
+    outputs.emplace_back(residual.begin(), residual.end());
   }
   return outputs;
 }
 
 Outputs DeviceNumerics::lm_head(Members members) {
-  if (weights_ == nullptr) {
-    throw std::logic_error("DeviceNumerics: the device holds no weights");
+  if (!holdings_.operations.contains(OpKind::lm_head)) {
+    throw std::logic_error("DeviceNumerics: the device does not hold the LM head");
   }
-  const std::vector<float> x = normed(members, weights_->final_norm);
-  std::vector<float> logits = product(weights_->lm_head(), x);
+  const std::vector<float> x = normed(members, inputs_.weights().final_norm);
+  const Matrix rows = own_rows(inputs_.weights().lm_head());
+  const std::size_t first_token = holdings_.weights.index * rows.rows;
+  std::vector<float> logits = product(rows, x);
   Outputs outputs;
   for (std::size_t member = 0; member < members.size(); ++member) {
-    const std::span<float> scores = row(logits, member, shape().vocab);
+    const std::span<float> scores = row(logits, member, rows.rows);
     const auto best = std::max_element(scores.begin(), scores.end());
-    outputs.push_back({static_cast<float>(best - scores.begin()), *best});
+    const auto token = first_token + static_cast<std::size_t>(best - scores.begin());
+    outputs.push_back({static_cast<float>(token), *best});
   }
   return outputs;
 }

@@ -4,14 +4,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
 
 #include "decode/attention_method.hpp"
+#include "decode/cache_split.hpp"
 #include "decode/graph.hpp"
 #include "decode/inputs.hpp"
+#include "decode/partials.hpp"
 #include "decode/values.hpp"
 
 namespace qfs {
@@ -23,8 +28,12 @@ using Outputs = std::vector<std::vector<float>>;
 
 /// What of the model a device holds.
 struct Holdings {
-  bool weights = false;  // static weights, embedding and LM head
-  bool cache = false;    // the KV cache of every request and layer
+  std::set<OpKind> operations;  // that it can run: it holds their weights
+  Part weights = {};            // which part of them
+  /// Of every request and layer's KV cache: this shard. Empty: no cache.
+  std::optional<std::size_t> shard = {};
+  CacheSplit split = {};
+  MergeOrder merge = MergeOrder::fixed;  // where it merges what others swept
 };
 
 class DeviceNumerics {
@@ -42,12 +51,11 @@ class DeviceNumerics {
   /// an append's rows land in the cache. Returns the output as the kernel made it, for the check;
   /// an append's as read back from the cache.
   std::vector<float> store(const Operation& producer, std::span<const float> output);
-  /// Adds values of a stored output to a message.
-  void send(const Operation& producer, std::span<const ValueKind> values,
+  /// Adds a value of a stored output to a message.
+  void send(const Operation& producer, const Carried& carried,
             std::vector<std::byte>& payload) const;
-  /// Takes values of a producer on another device off the front of a message; returns the rest.
-  virtual std::span<const std::byte> receive(const Operation& producer,
-                                             std::span<const ValueKind> values,
+  /// Takes a value of a producer on another device off the front of a message; returns the rest.
+  virtual std::span<const std::byte> receive(const Operation& producer, const Carried& carried,
                                              std::span<const std::byte> payload);
 
  protected:
@@ -58,10 +66,21 @@ class DeviceNumerics {
   std::vector<float>& buffer(const Operation& producer);
 
  private:
-  // Buffers have one address per request, layer and kind, the same in every step, as on a real
-  // device: who reads too early finds zeros or the value of the step before.
-  using BufferKey = std::tuple<RequestId, LayerId, OpKind>;
+  // Buffers have one address per request, layer, kind and shard, the same in every step, as on a
+  // real device: who reads too early finds zeros or the value of the step before.
+  using BufferKey = std::tuple<RequestId, LayerId, OpKind, std::size_t>;
+  struct Buffer {
+    std::vector<float> values;
+    std::uint64_t written = 0;  // the how manieth of all writes to this device's buffers
+  };
+  /// Columns of weight matrices, for a device that holds a part of their inputs.
+  struct LayerColumns {
+    RowStore o;
+    RowStore down;
+  };
 
+  void take_caches(std::size_t shard);
+  void cut_columns();
   Outputs embed(Members members);
   Outputs project(Members members);
   Outputs append(Members members);
@@ -69,19 +88,36 @@ class DeviceNumerics {
   Outputs merge(Members members);
   Outputs output(Members members);
   Outputs feed_forward(Members members);
+  Outputs reduce(Members members);
+  Outputs hold(Members members);
   Outputs lm_head(Members members);
+  [[nodiscard]] std::size_t chosen_token(const Operation& embed);
+  [[nodiscard]] std::vector<Partial> partials(const Operation& merge);
   [[nodiscard]] std::vector<float> normed(Members members, const std::vector<Bf16>& gain);
   void finish_heads(const Operation& operation, std::span<float> heads,
                     const std::vector<Bf16>& gain) const;
   [[nodiscard]] const LayerWeights& layer_weights(const Operation& operation) const;
+  /// The rows of a matrix that belong to this device's part.
+  [[nodiscard]] Matrix own_rows(const RowStore& w) const { return own_rows(w.view()); }
+  [[nodiscard]] Matrix own_rows(const Matrix& w) const;
+  /// The own columns of Wo and of the feed-forward's last matrix.
+  [[nodiscard]] Matrix o_weights(const Operation& operation) const;
+  [[nodiscard]] Matrix down_weights(const Operation& operation) const;
   [[nodiscard]] KvCache& cache(const Operation& operation);
+  /// The shape of an operation's part.
+  [[nodiscard]] ModelShape own_shape(const Operation& operation) const {
+    return part_of(shape(), operation.part);
+  }
+  Buffer& buffer_of(const Operation& producer);
 
   const Graph& graph_;
   const Inputs& inputs_;
-  const Weights* weights_ = nullptr;
+  Holdings holdings_;
   AttentionMethod attention_;
   std::vector<KvCache> caches_;
-  std::map<BufferKey, std::vector<float>> buffers_;
+  std::vector<LayerColumns> columns_;  // by layer; empty where the device holds all of them
+  std::map<BufferKey, Buffer> buffers_;
+  std::uint64_t writes_ = 0;
 };
 
 }  // namespace qfs

@@ -10,7 +10,7 @@
 namespace qfs {
 
 /// Whose random stream it is; every (owner, a, b) is a stream of its own.
-enum class StreamOwner : std::uint64_t { weights, cache, inputs, tokens };
+enum class StreamOwner : std::uint64_t { weights, cache, inputs, tokens, split };
 
 /// a < 2^32, b < 2^24.
 constexpr std::uint64_t stream_of(StreamOwner owner, std::uint64_t a, std::uint64_t b) {

@@ -55,12 +55,11 @@ Outputs FaultyNumerics::append_swapped(Members members) {
 }
 
 std::span<const std::byte> FaultyNumerics::receive(const Operation& producer,
-                                                   std::span<const ValueKind> values,
+                                                   const Carried& carried,
                                                    std::span<const std::byte> payload) {
-  const std::span<const std::byte> rest = DeviceNumerics::receive(producer, values, payload);
-  const bool query = std::find(values.begin(), values.end(), ValueKind::q) != values.end();
-  if (query && strikes(FaultKind::alter_in_flight, producer)) {
-    const Slice q = slice_of(shape(), producer.kind, ValueKind::q);
+  const std::span<const std::byte> rest = DeviceNumerics::receive(producer, carried, payload);
+  if (carried.value == ValueKind::q && strikes(FaultKind::alter_in_flight, producer)) {
+    const Slice q = slice_of(shape(), producer, carried);
     for (float& value : std::span(buffer(producer)).subspan(q.offset, q.count)) {
       value *= altered_gain;
     }

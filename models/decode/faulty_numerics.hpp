@@ -2,6 +2,8 @@
 // schedule that lacks it.
 #pragma once
 
+#include <utility>
+
 #include "decode/device_numerics.hpp"
 #include "decode/fault.hpp"
 
@@ -11,10 +13,10 @@ class FaultyNumerics : public DeviceNumerics {
  public:
   FaultyNumerics(const Graph& graph, const Inputs& inputs, Holdings holdings,
                  AttentionMethod attention, const Fault& fault)
-      : DeviceNumerics(graph, inputs, holdings, attention), fault_(fault) {}
+      : DeviceNumerics(graph, inputs, std::move(holdings), attention), fault_(fault) {}
 
   Outputs compute(Members members) override;
-  std::span<const std::byte> receive(const Operation& producer, std::span<const ValueKind> values,
+  std::span<const std::byte> receive(const Operation& producer, const Carried& carried,
                                      std::span<const std::byte> payload) override;
 
  private:

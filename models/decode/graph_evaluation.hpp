@@ -3,6 +3,7 @@
 // edges and the counts of positions.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "decode/graph.hpp"
@@ -13,31 +14,38 @@ namespace qfs {
 
 class GraphEvaluation {
  public:
-  /// Evaluates one request. Tokens are taken from the log: an arg max is not a number that could be
-  /// close. All references outlive it.
+  /// Evaluates one request, whose cache is split so. Tokens are taken from the log: an arg max is
+  /// not a number that could be close. All references outlive it.
   GraphEvaluation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                  RequestId request);
+                  const CacheSplit& split, RequestId request);
 
   /// The output of an operation of the request (values.hpp gives the layout).
   [[nodiscard]] const std::vector<double>& of(OpId id) const { return outputs_[id.value()]; }
 
  private:
   using Vector = std::vector<double>;
-  /// Key and value rows appended to the cache of one layer.
-  struct Rows {
+  /// One shard of the cache of one layer: the rows before the first token, the key and value rows
+  /// appended since.
+  struct Shard {
+    const KvCache* initial;
     std::vector<Vector> k;
     std::vector<Vector> v;
   };
 
   void evaluate(const Operation& operation);
-  [[nodiscard]] Vector sweep(const Operation& operation, const Vector& q) const;
+  [[nodiscard]] Vector sweep(const Operation& operation, const Vector& q);
+  [[nodiscard]] Shard& shard_of(const Operation& operation) {
+    return shards_[operation.layer.value() * split_.devices + operation.shard];
+  }
 
   const Graph& graph_;
   const Inputs& inputs_;
   const NumericLog& log_;
   OperationReference reference_;
   std::vector<Vector> outputs_;  // by operation
-  std::vector<Rows> appended_;   // by layer
+  CacheSplit split_;
+  std::vector<Shard> shards_;   // by layer and shard
+  std::deque<KvCache> pieces_;  // the initial rows of a split cache
 };
 
 }  // namespace qfs

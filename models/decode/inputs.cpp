@@ -64,6 +64,17 @@ Inputs::Inputs(const InputsConfig& config, const std::function<void()>& progress
   }
 }
 
+KvCache Inputs::cache_shard(RequestId request, LayerId layer, const CacheSplit& split,
+                            std::size_t shard) const {
+  const KvCache& whole = cache(request, layer);
+  if (split.devices == 1) {
+    return whole;
+  }
+  const Part heads = split.by == SplitBy::heads ? Part{shard, split.devices} : Part{};
+  const ShardPlan plan(split, request.value(), config_.contexts[request.value()], config_.tokens);
+  return whole.selected(heads, plan.initial(shard), plan.rows(shard, config_.tokens));
+}
+
 std::size_t Inputs::first_token(RequestId request) const {
   const Random random(config_.seed, stream_of(StreamOwner::tokens, 0, 0));
   return random.below(request.value(), shape().vocab);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "decode/cache_split.hpp"
 #include "decode/formats.hpp"
 #include "decode/kv_cache.hpp"
 #include "decode/model_shape.hpp"
@@ -36,6 +37,9 @@ class Inputs {
   [[nodiscard]] const KvCache& cache(RequestId request, LayerId layer) const {
     return caches_[request.value() * shape().layers + layer.value()];
   }
+  /// The same of one shard of a split cache.
+  [[nodiscard]] KvCache cache_shard(RequestId request, LayerId layer, const CacheSplit& split,
+                                    std::size_t shard) const;
   /// The first token of a request (runs with LM head).
   [[nodiscard]] std::size_t first_token(RequestId request) const;
   /// The input of a step in runs without LM head: `hidden` values of unit variance.

@@ -27,6 +27,21 @@ KvCache KvCache::grown() const {
   return grown;
 }
 
+KvCache KvCache::selected(const Part& part, std::span<const std::size_t> positions,
+                          std::size_t capacity) const {
+  assert(capacity >= positions.size() && kv_heads_ % part.count == 0);
+  KvCache chosen(k_.view().format, kv_heads_ / part.count, head_dim_, capacity);
+  for (std::size_t head = 0; head < chosen.kv_heads_; ++head) {
+    const std::size_t from = (part.index * chosen.kv_heads_ + head) * capacity_;
+    for (std::size_t row = 0; row < positions.size(); ++row) {
+      chosen.k_.copy(head * capacity + row, k_.view(), from + positions[row]);
+      chosen.v_.copy(head * capacity + row, v_.view(), from + positions[row]);
+    }
+  }
+  chosen.positions_ = positions.size();
+  return chosen;
+}
+
 void KvCache::append(std::span<const float> k, std::span<const float> v) {
   assert(k.size() == kv_heads_ * head_dim_ && v.size() == k.size());
   if (positions_ >= capacity_) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "decode/model_shape.hpp"
+#include "decode/part.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/format.hpp"
 #include "kernels/row_store.hpp"
@@ -24,6 +25,10 @@ class KvCache {
   void append(std::span<const float> k, std::span<const float> v);
   /// The same rows in a new cache with room for one more: how a cache grows that reserves nothing.
   [[nodiscard]] KvCache grown() const;
+  /// A part of the KV heads of chosen positions, bit for bit, in a new cache with room for
+  /// `capacity` rows.
+  [[nodiscard]] KvCache selected(const Part& part, std::span<const std::size_t> positions,
+                                 std::size_t capacity) const;
   /// One row of every KV head, k and v of kv_heads * head_dim values; position < positions().
   void read(std::size_t position, std::span<float> k, std::span<float> v) const;
   /// The same of one KV head, k and v of head_dim values.

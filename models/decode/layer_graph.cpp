@@ -1,12 +1,13 @@
 #include "decode/layer_graph.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 namespace qfs {
 namespace {
 
-bool same(StreamPoint a, StreamPoint b) { return a.writer == b.writer; }
+bool same(const StreamPoint& a, const StreamPoint& b) { return a.writers == b.writers; }
 
 /// y = x + A; out = y + M(y).
 StreamPoints attention_then_ffn(LayerBuilder& layer, const StreamPoints& at,
@@ -28,8 +29,8 @@ StreamPoints single_q(LayerBuilder& layer, const StreamPoints& at) {
 }
 
 /// out = z + A, after z = x + M(x).
-StreamPoints finish_with_attention(LayerBuilder& layer, const StreamPoints& at, StreamPoint z,
-                                   const ReadPoints& read) {
+StreamPoints finish_with_attention(LayerBuilder& layer, const StreamPoints& at,
+                                   const StreamPoint& z, const ReadPoints& read) {
   const StreamPoint out = layer.output(layer.attention(read), z);
   return {.now = out, .before_ffn = at.now, .input = at.input};
 }
@@ -84,62 +85,147 @@ StreamPoints add_layer(BlockOrder block, LayerBuilder& layer, const StreamPoints
   throw std::logic_error("add_layer: block order without a layer");
 }
 
-LayerBuilder::LayerBuilder(Graph& graph, CurrentToken current_token, const Operation& origin,
-                           std::vector<Edge> landed)
-    : graph_(graph), current_token_(current_token), origin_(origin), landed_(std::move(landed)) {}
+LayerBuilder::LayerBuilder(Graph& graph, const LayerSetting& setting, const Operation& origin,
+                           LastAppends& landed)
+    : graph_(graph), setting_(setting), origin_(origin), landed_(landed) {}
 
-OpId LayerBuilder::add(OpKind kind, std::vector<Edge> inputs) {
-  return graph_.add(kind, origin_, std::move(inputs));
+/// Of the heads: where a cache is split by positions, every shard deals with all of them.
+Part LayerBuilder::part_of_shard(std::size_t shard) const {
+  return setting_.by_heads ? Part{shard, setting_.shards} : Part{};
 }
 
-OpId LayerBuilder::project(OpKind kind, StreamPoint x) {
-  return add(kind, {{x.writer, ValueKind::residual}});
+OpId LayerBuilder::add(OpKind kind, std::size_t shard, Part part, std::vector<Edge> inputs) {
+  Operation operation = origin_;
+  operation.shard = shard;
+  operation.part = part;
+  return graph_.add(kind, std::move(operation), std::move(inputs));
+}
+
+OpId LayerBuilder::project(OpKind kind, std::size_t rank, const StreamPoint& x) {
+  return add(kind, rank, part_of_rank(rank), {{x.writers[rank], ValueKind::residual}});
 }
 
 // Projections of one input are one product, unless the query must go ahead alone so that the sweep
 // can start.
-LayerBuilder::Projections LayerBuilder::project_all(const ReadPoints& read) {
+LayerBuilder::Projections LayerBuilder::project_all(std::size_t rank, const ReadPoints& read) {
   const bool kv_together = same(read.k, read.v);
-  if (current_token_ == CurrentToken::append_first && kv_together && same(read.q, read.k)) {
-    const OpId qkv = project(OpKind::qkv, read.q);
+  if (setting_.fused_qkv && kv_together && same(read.q, read.k)) {
+    const OpId qkv = project(OpKind::qkv, rank, read.q);
     return {qkv, qkv, qkv};
   }
-  const OpId q = project(OpKind::q, read.q);
+  const OpId q = project(OpKind::q, rank, read.q);
   if (kv_together) {
-    const OpId kv = project(OpKind::kv, read.k);
+    const OpId kv = project(OpKind::kv, rank, read.k);
     return {q, kv, kv};
   }
-  const OpId k = project(OpKind::k, read.k);
-  return {q, k, project(OpKind::v, read.v)};
+  const OpId k = project(OpKind::k, rank, read.k);
+  return {q, k, project(OpKind::v, rank, read.v)};
 }
 
-Edge LayerBuilder::attention(const ReadPoints& read) {
-  const Projections made = project_all(read);
-  const Edge q{made.q, ValueKind::q};
-  const Edge k{made.k, ValueKind::k};
-  const Edge v{made.v, ValueKind::v};
-  append_ = add(OpKind::append, {k, v});
-
-  const bool append_first = current_token_ == CurrentToken::append_first;
-  std::vector<Edge> sweep_inputs{q};
-  if (append_first) {
-    sweep_inputs.push_back({append_, ValueKind::order});
+/// The current row into this shard, if it takes it.
+std::optional<OpId> LayerBuilder::append(std::size_t shard, const Projections& made) {
+  const std::size_t step = origin_.step.value();
+  if (!setting_.plan.takes_append(shard, step)) {
+    return std::nullopt;
   }
-  sweep_inputs.insert(sweep_inputs.end(), landed_.begin(), landed_.end());
-  const OpId sweep = add(OpKind::sweep, std::move(sweep_inputs));
-  graph_[sweep].positions = origin_.position + (append_first ? 1 : 0);
-
-  const Edge partial{sweep, ValueKind::partial};
-  if (append_first) {
-    return partial;
+  const Part part = part_of_shard(shard);
+  std::vector<Edge> inputs{{made.k, ValueKind::k, part}, {made.v, ValueKind::v, part}};
+  if (landed_[shard]) {  // rows land in the order of their positions
+    inputs.push_back({*landed_[shard], ValueKind::order});
   }
-  return {add(OpKind::merge, {q, k, v, partial}), ValueKind::attention};
+  const OpId append = add(OpKind::append, shard, part, std::move(inputs));
+  graph_[append].positions = setting_.plan.rows(shard, step);
+  return append;
 }
 
-StreamPoint LayerBuilder::output(const Edge& attention, StreamPoint x) {
-  return {add(OpKind::o, {attention, {x.writer, ValueKind::residual}})};
+/// Over the rows of the shard: those that its last append before this step left or, if the current
+/// token goes first, this step's.
+OpId LayerBuilder::sweep(std::size_t shard, const Projections& made) {
+  const std::size_t step = origin_.step.value();
+  const Part part = part_of_shard(shard);
+  const bool append_first = setting_.current_token == CurrentToken::append_first;
+  const std::optional<OpId> before = landed_[shard];
+  const std::optional<OpId> own = append(shard, made);
+  if (own) {
+    landed_[shard] = own;
+  }
+  std::vector<Edge> inputs{{made.q, ValueKind::q, part}};
+  if (const std::optional<OpId> wait = append_first ? landed_[shard] : before) {
+    inputs.push_back({*wait, ValueKind::order});
+  }
+  const OpId sweep = add(OpKind::sweep, shard, part, std::move(inputs));
+  graph_[sweep].positions = setting_.plan.rows(shard, append_first ? step + 1 : step);
+  return sweep;
 }
 
-StreamPoint LayerBuilder::feed_forward(StreamPoint x) { return {project(OpKind::ffn, x)}; }
+/// The shards of a rank and, unless it has been swept with the rest, the current token.
+Edge LayerBuilder::merge(std::size_t rank, const Projections& made,
+                         const std::vector<OpId>& sweeps) {
+  const Part part = part_of_rank(rank);
+  std::vector<Edge> inputs;
+  if (setting_.current_token == CurrentToken::merge) {
+    inputs = {
+        {made.q, ValueKind::q, part}, {made.k, ValueKind::k, part}, {made.v, ValueKind::v, part}};
+  }
+  for (const OpId sweep : sweeps) {
+    inputs.push_back({sweep, ValueKind::partial, graph_[sweep].part});
+  }
+  if (inputs.size() == 1) {
+    return inputs.front();
+  }
+  return {add(OpKind::merge, rank, part, std::move(inputs)), ValueKind::attention, part};
+}
+
+std::vector<Edge> LayerBuilder::attention(const ReadPoints& read) {
+  std::vector<Edge> outputs;
+  const std::size_t shards = setting_.shards / setting_.ranks;  // of a rank
+  for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
+    const Projections made = project_all(rank, read);
+    std::vector<OpId> sweeps;
+    for (std::size_t shard = rank * shards; shard < (rank + 1) * shards; ++shard) {
+      sweeps.push_back(sweep(shard, made));
+    }
+    outputs.push_back(merge(rank, made, sweeps));
+  }
+  return outputs;
+}
+
+StreamPoint LayerBuilder::output(const std::vector<Edge>& attention, const StreamPoint& x) {
+  if (setting_.ranks == 1) {
+    const StreamPoint base = setting_.hold_residual ? held(x) : x;
+    return {{add(OpKind::o, 0, {}, {attention[0], {base.writers[0], ValueKind::residual}})}};
+  }
+  std::vector<OpId> sums;
+  for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
+    sums.push_back(add(OpKind::o, rank, part_of_rank(rank), {attention[rank]}));
+  }
+  return reduce(sums, x);
+}
+
+StreamPoint LayerBuilder::feed_forward(const StreamPoint& x) {
+  std::vector<OpId> made;
+  for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
+    made.push_back(project(OpKind::ffn, rank, x));
+  }
+  return setting_.ranks == 1 ? StreamPoint{made} : reduce(made, x);
+}
+
+/// Every rank adds up all shares for itself: a one-shot all-reduce.
+StreamPoint LayerBuilder::reduce(const std::vector<OpId>& sums, const StreamPoint& x) {
+  StreamPoint reduced;
+  for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
+    std::vector<Edge> inputs{{x.writers[rank], ValueKind::residual}};
+    for (const OpId sum : sums) {
+      inputs.push_back({sum, ValueKind::sum});
+    }
+    reduced.writers.push_back(add(OpKind::reduce, rank, part_of_rank(rank), std::move(inputs)));
+  }
+  return reduced;
+}
+
+/// As a value of the owner's own, sent to the call that needs it.
+StreamPoint LayerBuilder::held(const StreamPoint& x) {
+  return {{add(OpKind::hold, 0, {}, {{x.writers[0], ValueKind::residual}})}};
+}
 
 }  // namespace qfs

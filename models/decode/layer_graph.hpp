@@ -1,13 +1,19 @@
 // One layer of one step as operations, and the block orders: which edges a layer has.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "decode/cache_split.hpp"
 #include "decode/graph.hpp"
 
 namespace qfs {
 
-/// The operation after which the residual stream holds the value that a reader wants.
+/// The operation after which the residual stream holds the value that a reader wants; of tensor
+/// parallel ranks each has a stream of its own, of the same values.
 struct StreamPoint {
-  OpId writer;
+  std::vector<OpId> writers;  // by rank
 };
 
 /// Where the stream stands between two layers, for the orders that read further back than the last
@@ -25,39 +31,57 @@ struct ReadPoints {
   StreamPoint v;
 };
 
+/// What the layers of one request have in common.
+struct LayerSetting {
+  CurrentToken current_token = CurrentToken::merge;
+  std::size_t ranks = 1;
+  std::size_t shards = 1;  // sweeps a layer: of a split cache, or one a rank
+  bool by_heads = false;   // each shard sweeps its part of the heads
+  bool fused_qkv = false;  // q, k and v of one stream point are one product
+  bool hold_residual = false;
+  const ShardPlan& plan;
+};
+
+/// The last append to each shard of one layer's cache in this run.
+using LastAppends = std::vector<std::optional<OpId>>;
+
 /// Adds the operations of one layer to the graph. The block orders are written in these words.
 class LayerBuilder {
  public:
-  /// `landed` is the append of this layer in the step before, if there was one in this run.
-  LayerBuilder(Graph& graph, CurrentToken current_token, const Operation& origin,
-               std::vector<Edge> landed);
+  /// `landed` is renewed by the appends of this layer. All references outlive it.
+  LayerBuilder(Graph& graph, const LayerSetting& setting, const Operation& origin,
+               LastAppends& landed);
 
-  /// q, k, v, the sweep, the append and the merge; gives the operation that holds the attention
-  /// output.
-  Edge attention(const ReadPoints& read);
+  /// q, k, v, the sweeps, the appends and the merge; gives the operation that holds the attention
+  /// output, by rank.
+  std::vector<Edge> attention(const ReadPoints& read);
   /// x + Wo a.
-  StreamPoint output(const Edge& attention, StreamPoint x);
+  StreamPoint output(const std::vector<Edge>& attention, const StreamPoint& x);
   /// x + M(x).
-  StreamPoint feed_forward(StreamPoint x);
-  /// This layer's append, once attention() has been called.
-  [[nodiscard]] OpId append() const { return append_; }
+  StreamPoint feed_forward(const StreamPoint& x);
 
  private:
+  /// Of one rank.
   struct Projections {
     OpId q;
     OpId k;
     OpId v;
   };
-  OpId add(OpKind kind, std::vector<Edge> inputs);
-  OpId project(OpKind kind, StreamPoint x);
-  Projections project_all(const ReadPoints& read);
+  [[nodiscard]] Part part_of_rank(std::size_t rank) const { return {rank, setting_.ranks}; }
+  [[nodiscard]] Part part_of_shard(std::size_t shard) const;
+  OpId add(OpKind kind, std::size_t shard, Part part, std::vector<Edge> inputs);
+  OpId project(OpKind kind, std::size_t rank, const StreamPoint& x);
+  Projections project_all(std::size_t rank, const ReadPoints& read);
+  std::optional<OpId> append(std::size_t shard, const Projections& made);
+  OpId sweep(std::size_t shard, const Projections& made);
+  Edge merge(std::size_t rank, const Projections& made, const std::vector<OpId>& sweeps);
+  StreamPoint reduce(const std::vector<OpId>& sums, const StreamPoint& x);
+  StreamPoint held(const StreamPoint& x);
 
   Graph& graph_;
-  CurrentToken current_token_;
-  Operation
-      origin_;  // layer, step, request, position of everything added; positions before this step
-  std::vector<Edge> landed_;
-  OpId append_;
+  const LayerSetting& setting_;
+  Operation origin_;  // layer, step, request, position of everything added
+  LastAppends& landed_;
 };
 
 /// The layer of `block` on the stream at `at`; returns where the stream stands after it.

@@ -7,6 +7,7 @@
 
 #include "base/enum_names.hpp"
 #include "base/ids.hpp"
+#include "decode/part.hpp"
 
 namespace qfs {
 
@@ -24,11 +25,14 @@ enum class OpKind {
   merge,    // the current token folded into the sweep's result
   o,        // Wo and the residual
   ffn,      // norm, gate, up, SwiGLU, down and the residual
+  reduce,   // tensor parallel: the sum of every device's share of o or ffn, and the residual
+  hold,     // a residual passes through whoever owns the request, on its way between two calls of a
+            // stateless pool
   lm_head,  // final norm, vocabulary product, arg max
 };
 
 template <>
-inline constexpr EnumNames<OpKind, 12> enum_names<OpKind>{{
+inline constexpr EnumNames<OpKind, 14> enum_names<OpKind>{{
     {OpKind::embed, "embed"},
     {OpKind::q, "q"},
     {OpKind::k, "k"},
@@ -40,39 +44,55 @@ inline constexpr EnumNames<OpKind, 12> enum_names<OpKind>{{
     {OpKind::merge, "merge"},
     {OpKind::o, "o"},
     {OpKind::ffn, "ffn"},
+    {OpKind::reduce, "reduce"},
+    {OpKind::hold, "hold"},
     {OpKind::lm_head, "lm_head"},
 }};
 
-/// What travels along an edge.
+/// What travels along an edge. Heads: of the part that the operation or the edge names.
 enum class ValueKind {
   residual,   // the stream: hidden values
-  q,          // every query head
-  k,          // every KV head
-  v,          // every KV head
-  partial,    // (o, lse) of every query head: o first, then the lse
-  attention,  // o of every query head, complete
+  q,          // query heads
+  k,          // KV heads
+  v,          // KV heads
+  partial,    // (o, lse) of query heads: o first, then the lse
+  attention,  // o of query heads, complete
+  sum,        // one device's share of what o or ffn adds to the residual: hidden values
   token,      // the arg max
+  candidate,  // the arg max over a part of the vocabulary, and its logit
   order,      // nothing: the consumer only waits
 };
 
 template <>
-inline constexpr EnumNames<ValueKind, 8> enum_names<ValueKind>{{
+inline constexpr EnumNames<ValueKind, 10> enum_names<ValueKind>{{
     {ValueKind::residual, "residual"},
     {ValueKind::q, "q"},
     {ValueKind::k, "k"},
     {ValueKind::v, "v"},
     {ValueKind::partial, "partial"},
     {ValueKind::attention, "attention"},
+    {ValueKind::sum, "sum"},
     {ValueKind::token, "token"},
+    {ValueKind::candidate, "candidate"},
     {ValueKind::order, "order"},
 }};
 
-/// The value that `from` makes and the holder of the edge needs.
+/// The value that `from` makes and the holder of the edge needs. The part is of the whole model:
+/// all of what `from` made, or, of an operation on the whole, a part of its heads.
 struct Edge {
   OpId from;
   ValueKind value = ValueKind::order;
+  Part part = {};
   bool operator==(const Edge&) const = default;
 };
+
+/// A value in a message.
+struct Carried {
+  ValueKind value = ValueKind::order;
+  Part part = {};
+  auto operator<=>(const Carried&) const = default;
+};
+inline Carried carried(const Edge& edge) { return {edge.value, edge.part}; }
 
 struct Operation {
   OpId id;
@@ -80,9 +100,13 @@ struct Operation {
   LayerId layer;
   StepId step;
   RequestId request;
-  std::size_t position = 0;   // of the current token
-  std::size_t positions = 0;  // sweep: cached rows to attend over
-  /// In the order in which the kernel takes its arguments (device_numerics.cpp); order edges last.
+  std::size_t shard = 0;     // of a split cache or a tensor-parallel device; 0 where not split
+  Part part = {};            // of heads, feed-forward and vocabulary that the operation works on
+  std::size_t position = 0;  // of the current token
+  /// Rows of its shard of the cache. Sweep: to attend over; append: that were there before.
+  std::size_t positions = 0;
+  /// In the order in which the kernel takes its arguments (device_numerics.cpp): of one kind of
+  /// value by shard; order edges last.
   std::vector<Edge> inputs;
 };
 

@@ -28,6 +28,21 @@ void add_to(std::vector<double>& sum, const std::vector<double>& term) {
   std::transform(sum.begin(), sum.end(), term.begin(), sum.begin(), std::plus<>());
 }
 
+/// The product of a part of the matrix's rows.
+std::vector<double> product(const RowStore& w, const Part& part, const std::vector<double>& x) {
+  const std::size_t count = w.view().rows / part.count;
+  return product(rows_of(w.view(), part.index * count, count), x);
+}
+
+/// The product of a part of the matrix's columns with their x: the others count as zero.
+std::vector<double> column_product(const RowStore& w, const Part& part,
+                                   const std::vector<double>& x) {
+  std::vector<double> padded(w.view().columns);
+  std::copy(x.begin(), x.end(),
+            padded.begin() + static_cast<std::ptrdiff_t>(part.index * x.size()));
+  return product(w.view(), padded);
+}
+
 std::vector<double> widened(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
@@ -79,11 +94,15 @@ OperationReference::Vector OperationReference::output(const Operation& operation
     case OpKind::embed:
       return embed(operation, arguments);
     case OpKind::merge:
-      return merge(arguments);
+      return merge(operation, arguments);
     case OpKind::o:
       return project_output(operation, arguments);
     case OpKind::ffn:
       return feed_forward(operation, arguments[0]);
+    case OpKind::reduce:
+      return reduce(arguments);
+    case OpKind::hold:
+      return arguments[0];
     case OpKind::q:
     case OpKind::k:
     case OpKind::v:
@@ -103,8 +122,12 @@ OperationReference::Vector OperationReference::embed(const Operation& operation,
   if (!inputs_.config().lm_head) {
     return widened(inputs_.seeded_input(operation.request, operation.step));
   }
+  std::size_t best = 0;  // of several candidates
+  for (std::size_t index = 1; index < arguments.size(); ++index) {
+    best = arguments[index][1] > arguments[best][1] ? index : best;
+  }
   const std::size_t token = arguments.empty() ? inputs_.first_token(operation.request)
-                                              : static_cast<std::size_t>(arguments[0][0]);
+                                              : static_cast<std::size_t>(arguments[best][0]);
   std::vector<float> row(shape().hidden);
   inputs_.weights().embedding.view().read(token, row);
   return widened(row);
@@ -120,7 +143,7 @@ OperationReference::Vector OperationReference::normed(const Vector& x,
 void OperationReference::add_heads(const Operation& operation, const RowStore& w,
                                    const std::vector<Bf16>& gain, const Vector& x,
                                    Vector& output) const {
-  Vector heads = product(w.view(), x);
+  Vector heads = product(w, operation.part, x);
   if (shape().qk_norm) {
     head_norm_reference(heads, gain, shape().norm_epsilon);
   }
@@ -141,27 +164,56 @@ OperationReference::Vector OperationReference::project(const Operation& operatio
     add_heads(operation, w.k, w.k_norm, x, output);
   }
   if (kind == OpKind::v || kind == OpKind::kv || kind == OpKind::qkv) {
-    const Vector v = product(w.v.view(), x);
+    const Vector v = product(w.v, operation.part, x);
     output.insert(output.end(), v.begin(), v.end());
   }
   return output;
 }
 
-OperationReference::Vector OperationReference::merge(const Arguments& arguments) const {
-  Vector o = arguments[3];
-  const auto heads_end = o.begin() + static_cast<std::ptrdiff_t>(shape().q_width());
-  Vector lse(heads_end, o.end());
-  o.erase(heads_end, o.end());
-  fold_reference(arguments[0], arguments[1], arguments[2], shape().head_dim, o, lse);
+/// All states at once: o = sum of exp(lse_i - total) o_i, total the log-sum-exp of all lse_i;
+/// states of different heads stand side by side.
+OperationReference::Vector OperationReference::merge(const Operation& operation,
+                                                     const Arguments& arguments) const {
+  const ModelShape own = part_of(shape(), operation.part);
+  const std::size_t d = own.head_dim;
+  Vector o(own.q_width());
+  Vector lse(own.heads, -infinite);
+  const auto each_head = [&](auto&& visit) {  // of each state: its head, the whole's, its heads
+    for (std::size_t index = 0; index < arguments.size(); ++index) {
+      const Edge& edge = operation.inputs[index];
+      if (edge.value != ValueKind::partial) {
+        continue;
+      }
+      const std::size_t heads = part_of(shape(), edge.part).heads;
+      const std::size_t first = heads == own.heads ? 0 : edge.part.index * heads;
+      for (std::size_t head = 0; head < heads; ++head) {
+        visit(arguments[index], head, first + head, heads);
+      }
+    }
+  };
+  each_head([&](const Vector& state, std::size_t head, std::size_t whole, std::size_t heads) {
+    lse[whole] = log_add_exp_reference(lse[whole], state[heads * d + head]);
+  });
+  each_head([&](const Vector& state, std::size_t head, std::size_t whole, std::size_t heads) {
+    const double own_lse = state[heads * d + head];
+    for (std::size_t i = 0; i < d && own_lse > -infinite; ++i) {
+      o[whole * d + i] += std::exp(own_lse - lse[whole]) * state[head * d + i];
+    }
+  });
+  if (operation.inputs.front().value == ValueKind::q) {
+    fold_reference(arguments[0], arguments[1], arguments[2], d, o, lse);
+  }
   return o;
 }
 
 OperationReference::Vector OperationReference::project_output(const Operation& operation,
                                                               const Arguments& arguments) const {
   Vector attention = arguments[0];
-  attention.resize(shape().q_width());  // of a partial, without lse
-  Vector y = product(weights(operation).o.view(), attention);
-  add_to(y, arguments[1]);
+  attention.resize(part_of(shape(), operation.part).q_width());  // of a partial, without lse
+  Vector y = column_product(weights(operation).o, operation.part, attention);
+  if (operation.part.count == 1) {
+    add_to(y, arguments[1]);
+  }
   return y;
 }
 
@@ -169,15 +221,29 @@ OperationReference::Vector OperationReference::feed_forward(const Operation& ope
                                                             const Vector& residual) const {
   const LayerWeights& w = weights(operation);
   const Vector x = normed(residual, w.ffn_norm);
-  Vector gate = product(w.gate.view(), x);
-  swiglu_reference(gate, product(w.up.view(), x), gate);
-  Vector y = product(w.down.view(), gate);
-  add_to(y, residual);
+  Vector gate = product(w.gate, operation.part, x);
+  swiglu_reference(gate, product(w.up, operation.part, x), gate);
+  Vector y = column_product(w.down, operation.part, gate);
+  if (operation.part.count == 1) {
+    add_to(y, residual);
+  }
   return y;
 }
 
-OperationReference::Vector OperationReference::logits(const Vector& residual) const {
-  return product(inputs_.weights().lm_head(), normed(residual, inputs_.weights().final_norm));
+OperationReference::Vector OperationReference::reduce(const Arguments& arguments) const {
+  Vector y = arguments[0];
+  for (std::size_t index = 1; index < arguments.size(); ++index) {
+    add_to(y, arguments[index]);
+  }
+  return y;
+}
+
+OperationReference::Vector OperationReference::logits(const Operation& lm_head,
+                                                      const Vector& residual) const {
+  const Matrix w = inputs_.weights().lm_head();
+  const std::size_t count = w.rows / lm_head.part.count;
+  return product(rows_of(w, lm_head.part.index * count, count),
+                 normed(residual, inputs_.weights().final_norm));
 }
 
 Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log)
@@ -190,8 +256,8 @@ std::vector<double> Recomputation::argument(const Operation& operation, std::siz
   if (output.empty()) {
     throw std::logic_error("Recomputation: a producer was never executed");
   }
-  round_output(shape(), inputs_.config().formats, producer.kind, output);
-  const Slice slice = slice_of(shape(), producer.kind, edge.value);
+  round_output(shape(), inputs_.config().formats, producer, output);
+  const Slice slice = slice_of(shape(), producer, carried(edge));
   return widened(std::span(output).subspan(slice.offset, slice.count));
 }
 
@@ -210,8 +276,8 @@ double Recomputation::error_of(const Operation& operation) const {
 /// relative to the logits' root mean square.
 double Recomputation::lm_head_error(const Operation& operation) const {
   const std::vector<float>& got = log_.of(operation.id);
-  const std::vector<double> logits = reference_.logits(argument(operation, 0));
-  const auto token = static_cast<std::size_t>(got.at(0));
+  const std::vector<double> logits = reference_.logits(operation, argument(operation, 0));
+  const auto token = static_cast<std::size_t>(got.at(0)) - operation.part.index * logits.size();
   if (token >= logits.size()) {
     return infinite;
   }
@@ -227,15 +293,16 @@ double Recomputation::lm_head_error(const Operation& operation) const {
 
 Recomputation::Sweep Recomputation::recompute_sweep(const Operation& sweep,
                                                     const KvCache& history) const {
-  Sweep want{argument(sweep, 0), std::vector<double>(shape().q_width()),
-             std::vector<double>(shape().heads)};
+  const ModelShape own = part_of(shape(), sweep.part);
+  Sweep want{argument(sweep, 0), std::vector<double>(own.q_width()),
+             std::vector<double>(own.heads)};
   sweep_reference(want.q, history.rows(sweep.positions), want.o, want.lse);
   return want;
 }
 
 double Recomputation::sweep_error(const Operation& sweep, const Sweep& want) const {
   const std::span<const float> got = log_.of(sweep.id);
-  const std::size_t width = shape().q_width();
+  const std::size_t width = want.o.size();
   double error = sweep.positions == 0 ? 0 : relative_error(got.first(width), want.o);
   for (std::size_t head = 0; head < want.lse.size(); ++head) {
     error = std::max(error, lse_error(got[width + head], want.lse[head]));
@@ -253,16 +320,17 @@ double Recomputation::append_error(const Operation& append) const {
   return relative_error(log_.of(append.id), widened(stored));
 }
 
-/// Without position j of weight w the rest renormalises: o' - o = (o - v_j) w / (1 - w), per head.
+/// Without row j of weight w the rest renormalises: o' - o = (o - v_j) w / (1 - w), per head.
 double Recomputation::omission_effect(const Sweep& sweep, const KvCache& history,
-                                      std::size_t position) const {
+                                      std::size_t row) const {
   const std::size_t d = shape().head_dim;
-  std::vector<float> k(shape().kv_width());
-  std::vector<float> v(shape().kv_width());
-  history.read(position, k, v);
+  const std::size_t heads = sweep.lse.size();
+  std::vector<float> k(heads / shape().group() * d);
+  std::vector<float> v(k.size());
+  history.read(row, k, v);
   double change = 0;
   double norm = 0;
-  for (std::size_t head = 0; head < shape().heads; ++head) {
+  for (std::size_t head = 0; head < heads; ++head) {
     const std::size_t kv = head / shape().group() * d;
     double score = 0;
     for (std::size_t i = 0; i < d; ++i) {

@@ -40,13 +40,15 @@ class OperationReference {
 
   /// The output, for every kind but sweep and append (which need the cache) and lm_head.
   [[nodiscard]] Vector output(const Operation& operation, const Arguments& arguments) const;
-  [[nodiscard]] Vector logits(const Vector& residual) const;
+  /// Of a part of the vocabulary.
+  [[nodiscard]] Vector logits(const Operation& lm_head, const Vector& residual) const;
 
  private:
   [[nodiscard]] Vector embed(const Operation& operation, const Arguments& arguments) const;
   [[nodiscard]] Vector project(const Operation& operation, const Vector& residual) const;
-  [[nodiscard]] Vector merge(const Arguments& arguments) const;
+  [[nodiscard]] Vector merge(const Operation& operation, const Arguments& arguments) const;
   [[nodiscard]] Vector project_output(const Operation& operation, const Arguments& arguments) const;
+  [[nodiscard]] Vector reduce(const Arguments& arguments) const;
   [[nodiscard]] Vector feed_forward(const Operation& operation, const Vector& residual) const;
   [[nodiscard]] Vector normed(const Vector& x, const std::vector<Bf16>& gain) const;
   void add_heads(const Operation& operation, const RowStore& w, const std::vector<Bf16>& gain,
@@ -78,13 +80,12 @@ class Recomputation {
     std::vector<double> o;
     std::vector<double> lse;
   };
-  /// `history`: the cache of its request and layer with every row ever made for it.
+  /// `history`: the shard of the cache of its request and layer with every row ever made for it.
   [[nodiscard]] Sweep recompute_sweep(const Operation& sweep, const KvCache& history) const;
   [[nodiscard]] double sweep_error(const Operation& sweep, const Sweep& want) const;
-  /// Relative change of the sweep's o if one of its positions had been left out. Needs positions
-  /// >= 2.
+  /// Relative change of the sweep's o if one of its rows had been left out. Needs two rows.
   [[nodiscard]] double omission_effect(const Sweep& sweep, const KvCache& history,
-                                       std::size_t position) const;
+                                       std::size_t row) const;
 
  private:
   [[nodiscard]] double lm_head_error(const Operation& operation) const;

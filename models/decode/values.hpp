@@ -19,25 +19,26 @@ struct Slice {
 };
 
 /// Values in the whole output of an operation.
-std::size_t output_size(const ModelShape& shape, OpKind kind);
-/// Where `value` lies in the output of `kind`; an order edge is an empty slice. `kind` must make
-/// that value.
-Slice slice_of(const ModelShape& shape, OpKind kind, ValueKind value);
+std::size_t output_size(const ModelShape& shape, const Operation& producer);
+/// Where a value lies in the output of `producer`, which must make it; an order edge is an empty
+/// slice.
+Slice slice_of(const ModelShape& shape, const Operation& producer, const Carried& carried);
 
 /// Rounds an operation's output to what memory keeps of it: every value in its format (a cache's
 /// rows are the cache's to round). Idempotent, so that what a message carries loses nothing more.
-void round_output(const ModelShape& shape, const Formats& formats, OpKind kind,
+void round_output(const ModelShape& shape, const Formats& formats, const Operation& producer,
                   std::span<float> output);
 
-/// Appends a value to a payload in the wire's format: residuals in the residual's, a partial's lse
-/// in fp32, a token as fp32 (exact below 2^24), all else in `wire`. `output` is the producer's
-/// whole output.
-void encode_value(const ModelShape& shape, const Formats& formats, OpKind producer, ValueKind value,
-                  std::span<const float> output, std::vector<std::byte>& payload);
+/// Appends a value to a payload in the wire's format: residuals and sums in the residual's, a
+/// partial's lse in fp32, tokens and candidates as fp32 (exact below 2^24), all else in `wire`.
+/// `output` is the producer's whole output.
+void encode_value(const ModelShape& shape, const Formats& formats, const Operation& producer,
+                  const Carried& carried, std::span<const float> output,
+                  std::vector<std::byte>& payload);
 /// The reverse: reads one value off the front of `payload` into its slice of `output`; returns what
 /// is left.
 std::span<const std::byte> decode_value(const ModelShape& shape, const Formats& formats,
-                                        OpKind producer, ValueKind value,
+                                        const Operation& producer, const Carried& carried,
                                         std::span<const std::byte> payload,
                                         std::span<float> output);
 

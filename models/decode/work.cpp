@@ -35,6 +35,8 @@ Bytes weight_bytes(const ModelShape& shape, Format format, OpKind kind) {
     case OpKind::append:
     case OpKind::sweep:
     case OpKind::merge:
+    case OpKind::reduce:
+    case OpKind::hold:
       return Bytes(0);
   }
   throw std::logic_error("weight_bytes: unknown operation");
@@ -51,6 +53,7 @@ int launches_of(OpKind kind) {
     case OpKind::embed:
     case OpKind::append:
     case OpKind::merge:
+    case OpKind::hold:
       return 0;
     case OpKind::ffn:
       return 2;
@@ -61,6 +64,7 @@ int launches_of(OpKind kind) {
     case OpKind::qkv:
     case OpKind::sweep:
     case OpKind::o:
+    case OpKind::reduce:
     case OpKind::lm_head:
       return 1;
   }
@@ -68,9 +72,10 @@ int launches_of(OpKind kind) {
 }
 
 /// Values that the operation makes, besides those that its inputs name.
-Bytes output_bytes(const CountingRules& rules, OpKind kind) {
-  const auto bytes = [&](ValueKind value) { return value_bytes(rules, value); };
-  switch (kind) {
+Bytes output_bytes(const CountingRules& rules, const Operation& operation) {
+  const auto bytes = [&](ValueKind value) { return value_bytes(rules, {value, operation.part}); };
+  const bool shared = operation.part.count > 1;  // with other devices
+  switch (operation.kind) {
     case OpKind::q:
       return bytes(ValueKind::q);
     case OpKind::k:
@@ -85,12 +90,15 @@ Bytes output_bytes(const CountingRules& rules, OpKind kind) {
       return bytes(ValueKind::partial);
     case OpKind::o:
     case OpKind::ffn:
+      return bytes(shared ? ValueKind::sum : ValueKind::residual);
+    case OpKind::reduce:
       return bytes(ValueKind::residual);
     case OpKind::lm_head:
-      return bytes(ValueKind::token);
+      return bytes(shared ? ValueKind::candidate : ValueKind::token);
     case OpKind::embed:
     case OpKind::append:
     case OpKind::merge:
+    case OpKind::hold:
       return Bytes(0);
   }
   throw std::logic_error("output_bytes: unknown operation");
@@ -103,12 +111,11 @@ Bytes activation_bytes(const CountingRules& rules, const Operation& operation) {
   if (launches_of(operation.kind) == 0) {
     return Bytes(0);
   }
-  Bytes total = output_bytes(rules, operation.kind);
-  std::vector<Edge> counted;
-  for (const Edge& edge : operation.inputs) {
-    if (std::find(counted.begin(), counted.end(), edge) == counted.end()) {
-      total += value_bytes(rules, edge.value);
-      counted.push_back(edge);
+  Bytes total = output_bytes(rules, operation);
+  const std::vector<Edge>& inputs = operation.inputs;
+  for (auto edge = inputs.begin(); edge != inputs.end(); ++edge) {
+    if (std::find(inputs.begin(), edge, *edge) == edge) {
+      total += value_bytes(rules, carried(*edge));
     }
   }
   return total;
@@ -145,31 +152,32 @@ void add_sweep(const CountingRules& rules, const Operation& sweep, Work& work) {
 
 void add_append(const CountingRules& rules, const Operation& append, Work& work) {
   const FormTraffic moved =
-      growth_traffic(rules.attention.growth, form_shape(rules.shape, append.position), 1);
+      growth_traffic(rules.attention.growth, form_shape(rules.shape, append.positions), 1);
   work.kv_read_bytes += cache_bytes(rules, moved.kv_read);
   work.kv_written_bytes += cache_bytes(rules, moved.kv_written);
 }
 
-void add_member(const CountingRules& rules, const Operation& operation, Work& work) {
-  const ModelShape& shape = rules.shape;
+/// `own`: of the operation's part.
+void add_member(const CountingRules& own, const Operation& operation, Work& work) {
+  const ModelShape& shape = own.shape;
   work.macs += weight_macs(shape, operation.kind);
   if (operation.kind == OpKind::sweep) {
-    add_sweep(rules, operation, work);
+    add_sweep(own, operation, work);
   } else if (operation.kind == OpKind::ffn) {
     work.exps += Exps(count(shape.ffn));
   } else if (operation.kind == OpKind::append) {
-    add_append(rules, operation, work);
+    add_append(own, operation, work);
   }
-  work.activation_bytes += activation_bytes(rules, operation);
 }
 
 }  // namespace
 
-Bytes value_bytes(const CountingRules& rules, ValueKind value) {
-  const ModelShape& shape = rules.shape;
+Bytes value_bytes(const CountingRules& rules, const Carried& carried) {
+  const ModelShape shape = part_of(rules.shape, carried.part);
   const Formats& formats = rules.formats;
-  switch (value) {
+  switch (carried.value) {
     case ValueKind::residual:
+    case ValueKind::sum:
       return rows_of(1, formats.residual_wire, shape.hidden);
     case ValueKind::q:
     case ValueKind::attention:
@@ -182,24 +190,31 @@ Bytes value_bytes(const CountingRules& rules, ValueKind value) {
              rows_of(1, Format::fp32, shape.heads);
     case ValueKind::token:
       return Bytes(4);
+    case ValueKind::candidate:
+      return Bytes(8);
     case ValueKind::order:
       return Bytes(0);
   }
   throw std::logic_error("value_bytes: unknown value");
 }
 
+bool takes_executor(OpKind kind) { return launches_of(kind) > 0; }
+
 Work work_of(const CountingRules& rules, std::span<const Operation* const> members) {
   assert(!members.empty());
   Work work;
-  const OpKind kind = members.front()->kind;
-  work.weight_bytes = weight_bytes(rules.shape, rules.formats.weights, kind);
-  work.launches = launches_of(kind);
+  const Operation& first = *members.front();
+  CountingRules own = rules;
+  own.shape = part_of(rules.shape, first.part);
+  work.weight_bytes = weight_bytes(own.shape, rules.formats.weights, first.kind);
+  work.launches = launches_of(first.kind);
   for (const Operation* operation : members) {
-    add_member(rules, *operation, work);
+    add_member(own, *operation, work);
+    work.activation_bytes += activation_bytes(rules, *operation);
   }
   if (rules.accounting == Accounting::weights_and_sweep) {
     work.activation_bytes = Bytes(0);
-    if (kind == OpKind::append) {
+    if (first.kind == OpKind::append) {
       work.kv_read_bytes = Bytes(0);
       work.kv_written_bytes = Bytes(0);
     }

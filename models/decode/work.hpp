@@ -37,7 +37,11 @@ struct CountingRules {
 };
 
 /// Bytes of one value of one request, in memory and on the wire alike.
-Bytes value_bytes(const CountingRules& rules, ValueKind value);
+Bytes value_bytes(const CountingRules& rules, const Carried& carried);
+
+/// Whether a device executes such operations one at a time. The others, which are launched with
+/// something else or move only a few bytes, happen beside.
+bool takes_executor(OpKind kind);
 
 /// The work of one launch over `members` operations of one kind and layer; at least one member.
 Work work_of(const CountingRules& rules, std::span<const Operation* const> members);

@@ -32,14 +32,27 @@ struct Dependency {
   Femtoseconds arrival;
 };
 
+enum class RowKind {
+  operation,
+  message,
+};
+
+/// Whose operation it is, and of which of its tokens.
+struct Member {
+  RequestId request;
+  StepId step;
+  auto operator<=>(const Member&) const = default;
+};
+
 struct Row {
   RowId id;
-  bool message = false;
-  OpKind op = OpKind::embed;       // the operation; of a message, its producer
+  RowKind kind = RowKind::operation;
+  OpKind op = OpKind::embed;       // the operation; of a message, its (first) producer
   std::vector<ValueKind> carries;  // message: the values on board
   LayerId layer;
-  StepId step;
-  std::vector<RequestId> members;
+  std::size_t shard = 0;
+  StepId step;  // of the first member
+  std::vector<Member> members;
   int attempt = 1;
   std::size_t resource = 0;  // index into ExecutionTable::resources
   Femtoseconds ready;        // all inputs of all members were there
@@ -48,6 +61,9 @@ struct Row {
   std::vector<Dependency> deps;
   Work work;         // of an operation: what it was charged
   Bytes wire_bytes;  // of a message
+
+  [[nodiscard]] bool is_operation() const { return kind == RowKind::operation; }
+  [[nodiscard]] bool is_message() const { return kind == RowKind::message; }
 };
 
 struct ExecutionTable {

@@ -1,8 +1,9 @@
-// What the devices are to execute: the graph, who executes which operation, and which operations go
-// together.
+// What the devices are to execute: the graph, who executes which operation, and which operations
+// and messages go together. Made by the placement (system/), never changed while it runs.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -11,26 +12,39 @@
 
 namespace qfs {
 
-/// Operations of different requests with one batch key can share a launch.
-struct BatchKey {
-  OpKind kind = OpKind::embed;
-  LayerId layer;
-  StepId step;
-  auto operator<=>(const BatchKey&) const = default;
+/// Who waits for a value of an operation.
+struct Consumer {
+  OpId operation;
+  Carried carried;
 };
-inline BatchKey batch_key(const Operation& operation) {
-  return {operation.kind, operation.layer, operation.step};
-}
+
+/// Operations whose results leave for other devices in one message, when the last of them is done.
+using Reply = std::vector<OpId>;
+
+/// A call of a stateless pool: the operations that have to run on one instance.
+using Call = std::vector<OpId>;
+
+inline constexpr std::uint32_t in_none = UINT32_MAX;  // of calls or replies
 
 struct Program {
   Graph graph;
   CountingRules rules;
-  std::size_t wave = 1;                          // requests that move through the layers together
-  std::vector<DeviceId> device_of;               // by operation
+  std::size_t wave = 1;             // requests that move through the layers together
+  std::vector<DeviceId> device_of;  // by operation; of a call, that of the pool's first instance
   std::vector<std::vector<Consumer>> consumers;  // by operation: who waits for it
   std::vector<std::size_t> awaited_inputs;       // by operation: for how many inputs it waits
   /// By operation: another device waits for the result in this step, so that it goes first.
   std::vector<bool> awaited_elsewhere;
+  /// By operation: how many of its wave share its batch key (kind, layer, step and shard).
+  std::vector<std::uint32_t> wave_members;
+  std::vector<bool> ends_request;  // by operation: the last of its request
+  std::vector<Reply> replies;
+  std::vector<std::uint32_t> reply_of;  // by operation: index into `replies`, or in_none
+  std::vector<Call> calls;
+  std::vector<std::uint32_t> call_of;  // by operation: index into `calls`, or in_none
+  std::size_t pool_instances = 1;      // the first so many devices, where there are calls
+
+  [[nodiscard]] std::size_t wave_of(RequestId request) const { return request.value() / wave; }
 };
 
 }  // namespace qfs

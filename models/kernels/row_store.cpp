@@ -30,4 +30,26 @@ void RowStore::copy(std::size_t row, const Matrix& from, std::size_t from_row) {
   }
 }
 
+RowStore RowStore::of_columns(const Matrix& from, std::size_t first, std::size_t count) {
+  assert(first + count <= from.columns);
+  RowStore part(from.format, from.rows, count);
+  const std::size_t value = bytes_per_value(from.format);
+  for (std::size_t row = 0; row < from.rows; ++row) {
+    const std::span<const std::byte> kept =
+        from.row_values(row).subspan(first * value, count * value);
+    std::copy(kept.begin(), kept.end(),
+              part.values_.begin() + static_cast<std::ptrdiff_t>(row * count * value));
+  }
+  part.scales_.assign(from.scales.begin(), from.scales.end());
+  return part;
+}
+
+Matrix rows_of(const Matrix& matrix, std::size_t first, std::size_t count) {
+  assert(first + count <= matrix.rows);
+  const std::size_t width = matrix.columns * bytes_per_value(matrix.format);
+  const auto scales = matrix.scales.empty() ? matrix.scales : matrix.scales.subspan(first, count);
+  return {matrix.format, matrix.values.subspan(first * width, count * width), scales, count,
+          matrix.columns};
+}
+
 }  // namespace qfs

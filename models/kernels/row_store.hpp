@@ -29,6 +29,9 @@ struct Matrix {
   }
 };
 
+/// `count` rows from `first` on, of the same storage.
+Matrix rows_of(const Matrix& matrix, std::size_t first, std::size_t count);
+
 /// Owns such a matrix. Rows are zero until written; room is taken once, so that writing a row moves
 /// no other.
 class RowStore {
@@ -42,6 +45,9 @@ class RowStore {
   void copy(std::size_t row, const Matrix& from, std::size_t from_row);
   [[nodiscard]] Matrix view() const { return {format_, values_, scales_, rows_, columns_}; }
   [[nodiscard]] bool empty() const { return rows_ == 0; }
+  /// `count` columns from `first` on of every row of a matrix, bit for bit; scales stay those of
+  /// the whole rows.
+  static RowStore of_columns(const Matrix& from, std::size_t first, std::size_t count);
 
  private:
   Format format_ = Format::bf16;

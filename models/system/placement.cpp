@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
+#include "system/calls.hpp"
 
 namespace qfs {
 namespace {
-
-constexpr std::size_t compute_device = 0;
-constexpr std::size_t cache_device = 1;
 
 bool at(const Fault& fault, const Operation& operation) {
   return fault.layer == operation.layer && fault.step == operation.step;
@@ -30,7 +30,7 @@ void add_waits(Program& program, const Fault& fault) {
   for (const Operation& operation : program.graph.operations) {
     for (const Edge& edge : operation.inputs) {
       if (!dropped(fault, operation, edge.value)) {
-        program.consumers[edge.from.value()].push_back({operation.id, edge.value});
+        program.consumers[edge.from.value()].push_back({operation.id, carried(edge)});
         ++program.awaited_inputs[operation.id.value()];
       }
     }
@@ -57,7 +57,14 @@ bool awaited_elsewhere(const Program& program, OpId id) {
   });
 }
 
-bool struck(Arrangement arrangement, const Fault& fault, const Operation& operation) {
+/// Whether the sweep gets its query over a link.
+bool query_travels(const Graph& graph, const Layout& layout, const Operation& sweep) {
+  const Operation& q = graph[sweep.inputs.front().from];
+  return layout.device_of(q) != layout.device_of(sweep);
+}
+
+bool struck(const Graph& graph, const Layout& layout, const Fault& fault,
+            const Operation& operation) {
   switch (fault.kind) {
     case FaultKind::none:
       return true;
@@ -67,7 +74,8 @@ bool struck(Arrangement arrangement, const Fault& fault, const Operation& operat
     case FaultKind::wrong_weights:
       return at(fault, operation) && operation.kind == fault.operation;
     case FaultKind::alter_in_flight:
-      return arrangement != Arrangement::colocated && at(fault, operation);
+      return at(fault, operation) && operation.kind == OpKind::sweep &&
+             query_travels(graph, layout, operation);
     case FaultKind::swap_kv:
       return at(fault, operation) && operation.kind == OpKind::append;
     case FaultKind::skip_position:
@@ -76,12 +84,42 @@ bool struck(Arrangement arrangement, const Fault& fault, const Operation& operat
   throw std::logic_error("struck: unknown fault");
 }
 
+/// Counts the operations of each wave that share a batch key.
+void count_wave_members(Program& program) {
+  std::map<std::tuple<OpKind, LayerId, StepId, std::size_t, std::size_t>, std::uint32_t> counts;
+  const auto key = [&](const Operation& operation) {
+    return std::tuple(operation.kind, operation.layer, operation.step, operation.shard,
+                      program.wave_of(operation.request));
+  };
+  for (const Operation& operation : program.graph.operations) {
+    ++counts[key(operation)];
+  }
+  for (const Operation& operation : program.graph.operations) {
+    program.wave_members.push_back(counts[key(operation)]);
+  }
+}
+
+/// A request is over with the last of its operations that another step would have waited for: its
+/// last LM head or else the last write to its residual stream.
+void mark_ends(Program& program) {
+  std::map<RequestId, OpId> last;
+  for (const Operation& operation : program.graph.operations) {
+    if (operation.kind != OpKind::append) {
+      last[operation.request] = operation.id;
+    }
+  }
+  program.ends_request.resize(program.graph.operations.size());
+  for (const auto& [request, operation] : last) {
+    program.ends_request[operation.value()] = true;
+  }
+}
+
 }  // namespace
 
-void require_strikes(const Graph& graph, Arrangement arrangement, const Fault& fault) {
+void require_strikes(const Graph& graph, const Layout& layout, const Fault& fault) {
   const bool any = std::any_of(
       graph.operations.begin(), graph.operations.end(),
-      [&](const Operation& operation) { return struck(arrangement, fault, operation); });
+      [&](const Operation& operation) { return struck(graph, layout, fault, operation); });
   if (!any) {
     throw ConfigError(fmt::format(
         "numerics.inject: nothing in layer {} of step {} for the fault {} (operation {}, value {})",
@@ -90,36 +128,22 @@ void require_strikes(const Graph& graph, Arrangement arrangement, const Fault& f
   }
 }
 
-std::vector<DeviceRole> roles_of(Arrangement arrangement) {
-  switch (arrangement) {
-    case Arrangement::colocated:
-      return {{"compute_device", {.weights = true, .cache = true}}};
-    case Arrangement::two_device:
-      return {{"compute_device", {.weights = true, .cache = false}},
-              {"cache_device", {.weights = false, .cache = true}}};
-  }
-  throw std::logic_error("roles_of: unknown arrangement");
-}
-
-DeviceId device_of(Arrangement arrangement, OpKind kind) {
-  const bool on_cache = kind == OpKind::sweep || kind == OpKind::append;
-  return DeviceId(arrangement == Arrangement::two_device && on_cache ? cache_device
-                                                                     : compute_device);
-}
-
-Program make_program(Graph graph, const CountingRules& rules, Arrangement arrangement,
-                     const Fault& fault) {
+Program make_program(Graph graph, const CountingRules& rules, const Layout& layout,
+                     std::size_t wave, const Fault& fault) {
   Program program;
   program.graph = std::move(graph);
   program.rules = rules;
+  program.wave = wave;
   for (const Operation& operation : program.graph.operations) {
-    program.device_of.push_back(device_of(arrangement, operation.kind));
+    program.device_of.push_back(layout.device_of(operation));
   }
   add_waits(program, fault);
   for (const Operation& operation : program.graph.operations) {
     program.awaited_elsewhere.push_back(awaited_elsewhere(program, operation.id));
-    program.wave = std::max(program.wave, operation.request.value() + 1);
   }
+  count_wave_members(program);
+  mark_ends(program);
+  add_calls(program, layout);
   return program;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -36,7 +37,7 @@ std::unique_ptr<DeviceNumerics> make_numerics(const Program& program, const Inpu
 std::size_t executed_operations(const ExecutionTable& table) {
   std::size_t count = 0;
   for (const Row& row : table.rows) {
-    count += row.message ? 0 : row.members.size();
+    count += row.is_operation() ? row.members.size() : 0;
   }
   return count;
 }
@@ -53,56 +54,65 @@ void require_complete(const Program& program, const ExecutionTable& table) {
 
 }  // namespace
 
-System::System(sc_core::sc_module_name name, const SystemConfig& config, const Program& program,
-               const Inputs* inputs, std::function<void()> progress)
+System::System(sc_core::sc_module_name name, const SystemConfig& config, const Layout& layout,
+               const Program& program, const Inputs* inputs, std::function<void()> progress)
     : sc_module(name),
       config_(config),
+      layout_(layout),
       program_(program),
       inputs_(inputs),
       progress_(std::move(progress)),
-      log_(program.graph.operations.size()) {
-  const std::size_t devices = roles_of(config.arrangement).size();
-  build_device(DeviceId(0), config.compute_device);
-  if (devices == 2) {
-    build_device(DeviceId(1), config.cache_device);
-    connect(DeviceId(0), DeviceId(1));
-    connect(DeviceId(1), DeviceId(0));
+      log_(program.graph.operations.size()),
+      calls_(program),
+      residents_(config.graph.contexts.size()) {
+  for (DeviceId id{0}; id.value() < layout_.devices().size(); ++id) {
+    build_device(id);
+  }
+  for (const PortRole& port : layout_.ports()) {
+    build_port(port);
   }
 }
 
-void System::build_device(DeviceId id, const DeviceConfig& config) {
-  const std::vector<DeviceRole> roles = roles_of(config_.arrangement);
-  const DeviceRole& role = roles[id.value()];
+void System::build_device(DeviceId id) {
+  const DeviceRole& role = layout_.devices()[id.value()];
+  const DeviceConfig& config =
+      role.side == DeviceSide::compute ? config_.compute_device : config_.cache_device;
   memories_.push_back(make_memory(role.name + "_memory", config));
   DeviceKernels kernels;
   if (inputs_ != nullptr) {
     numerics_.push_back(make_numerics(program_, *inputs_, role.holdings, config_));
     kernels = {numerics_.back().get(), &log_};
   }
-  const DeviceContext context{program_, table_, roles.size(), progress_};
-  devices_.push_back(
-      std::make_unique<Device>(role.name.c_str(), id, config, *memories_.back(), context, kernels));
+  const DeviceContext context{
+      program_, table_, calls_, instant_, residents_, layout_.devices().size(), progress_};
+  devices_.push_back(std::make_unique<Device>(role.name.c_str(), id, config, role.batching,
+                                              *memories_.back(), context, kernels));
 }
 
-void System::connect(DeviceId from, DeviceId to) {
-  Device& target = *devices_[to.value()];
-  const std::string name = std::string("link.to_") + target.basename();
-  table_.resources.push_back({name, ResourceKind::link});
-  links_.push_back(
-      std::make_unique<LinkDirection>((std::string("link_to_") + target.basename()).c_str(),
-                                      config_.link, table_, table_.resources.size() - 1));
-  links_.back()->out_arrivals.bind(target);
-  devices_[from.value()]->out_device[to.value()].bind(*links_.back());
+void System::build_port(const PortRole& port) {
+  table_.resources.push_back({port.name, ResourceKind::link});
+  std::string module = port.name;  // a dot would name a child
+  std::replace(module.begin(), module.end(), '.', '_');
+  links_.push_back(std::make_unique<LinkDirection>(module.c_str(), config_.link, devices_.size(),
+                                                   table_, table_.resources.size() - 1));
+  for (const DeviceId to : port.to) {
+    links_.back()->out_device[to.value()].bind(*devices_[to.value()]);
+    for (const DeviceId from : port.from) {
+      devices_[from.value()]->out_device[to.value()].bind(*links_.back());
+    }
+  }
 }
 
 SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics,
                           const Progress& progress) {
   set_femtosecond_resolution();
+  const Layout layout = layout_of(config);
+  const std::size_t wave = config.wave > 0 ? config.wave : config.graph.contexts.size();
   const Program program = make_program(make_graph(config.rules.shape, config.graph), config.rules,
-                                       config.arrangement, config.fault);
-  require_strikes(program.graph, config.arrangement, config.fault);
+                                       layout, wave, config.fault);
+  require_strikes(program.graph, layout, config.fault);
   const Inputs* inputs = numerics != nullptr ? &numerics->inputs : nullptr;
-  System system("system", config, program, inputs, progress.launched);
+  System system("system", config, layout, program, inputs, progress.launched);
   try {
     sc_core::sc_start();
   } catch (const sc_core::sc_report& report) {
@@ -113,7 +123,7 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
   SimulationResult result{system.take_table(), std::nullopt};
   if (numerics != nullptr && numerics->check) {
     result.numerics =
-        check_numerics(program.graph, *inputs, system.log(), config.graph.block, progress.checked);
+        check_numerics(program.graph, *inputs, system.log(), config.graph, progress.checked);
   }
   return result;
 }

@@ -9,38 +9,27 @@
 #include <vector>
 
 #include "decode/device_numerics.hpp"
-#include "decode/fault.hpp"
-#include "decode/graph.hpp"
 #include "decode/inputs.hpp"
 #include "decode/numeric_report.hpp"
 #include "decode/recompute.hpp"
-#include "decode/work.hpp"
-#include "hardware/config.hpp"
+#include "hardware/call_book.hpp"
 #include "hardware/device/device.hpp"
 #include "hardware/execution_table.hpp"
+#include "hardware/instant.hpp"
 #include "hardware/link/link.hpp"
 #include "hardware/memory/memory.hpp"
 #include "hardware/program.hpp"
-#include "system/arrangement.hpp"
+#include "system/layout.hpp"
+#include "system/system_config.hpp"
 
 namespace qfs {
-
-struct SystemConfig {
-  Arrangement arrangement = Arrangement::two_device;
-  DeviceConfig compute_device;
-  DeviceConfig cache_device;  // two_device
-  LinkConfig link;            // two_device
-  CountingRules rules;        // shape, formats, accounting, attention
-  GraphConfig graph;          // block order, current token, contexts, tokens
-  Fault fault;
-};
 
 /// The one builder: every module of the system and every binding between them.
 class System : public sc_core::sc_module {
  public:
-  /// `inputs` null: timing only. `config`, `program` and `inputs` outlive it.
-  System(sc_core::sc_module_name name, const SystemConfig& config, const Program& program,
-         const Inputs* inputs, std::function<void()> progress);
+  /// `inputs` null: timing only. All references outlive it.
+  System(sc_core::sc_module_name name, const SystemConfig& config, const Layout& layout,
+         const Program& program, const Inputs* inputs, std::function<void()> progress);
 
   [[nodiscard]] const ExecutionTable& table() const { return table_; }
   /// The table, once the simulation is over.
@@ -48,15 +37,19 @@ class System : public sc_core::sc_module {
   [[nodiscard]] const NumericLog& log() const { return log_; }
 
  private:
-  void build_device(DeviceId id, const DeviceConfig& config);
-  void connect(DeviceId from, DeviceId to);
+  void build_device(DeviceId id);
+  void build_port(const PortRole& port);
 
   const SystemConfig& config_;
+  const Layout& layout_;
   const Program& program_;
   const Inputs* inputs_;
   std::function<void()> progress_;
   ExecutionTable table_;
   NumericLog log_;
+  CallBook calls_;
+  Instant instant_{"instant"};
+  std::size_t residents_;  // requests still decoding
   std::vector<std::unique_ptr<DeviceNumerics>> numerics_;
   std::vector<std::unique_ptr<Memory>> memories_;
   std::vector<std::unique_ptr<Device>> devices_;

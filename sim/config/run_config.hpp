@@ -9,6 +9,7 @@
 #include "decode/accounting.hpp"
 #include "decode/attention_method.hpp"
 #include "decode/block_order.hpp"
+#include "decode/cache_split.hpp"
 #include "decode/fault.hpp"
 #include "decode/formats.hpp"
 #include "decode/model_shape.hpp"
@@ -18,11 +19,48 @@
 namespace qfs {
 
 struct Workload {
-  std::size_t batch = 1;       // requests that move through the layers together
+  std::size_t batch = 1;       // requests of a wave: that move through the layers together
+  std::size_t in_flight = 1;   // waves, each with as many requests
   std::size_t context = 1024;  // cached positions before the first simulated token, per request
   std::size_t tokens = 1;      // simulated per request
   std::vector<std::size_t> contexts;  // further contexts, timed only
-  bool lm_head = true;                // without: no vocabulary product, inputs are seeded vectors
+  /// Contexts of the requests of each wave, instead of `context` for all of them; empty: alike.
+  std::vector<std::size_t> request_contexts;
+  bool lm_head = true;  // without: no vocabulary product, inputs are seeded vectors
+
+  /// Requests that are decoded together.
+  [[nodiscard]] std::size_t requests() const { return batch * in_flight; }
+};
+
+/// The cache devices of two_device and pooled.
+struct CacheConfig {
+  CacheSplit split;
+  Ports ports = Ports::shared;
+};
+
+enum class ProjectionsChoice {
+  cache_side,  // Wq and Wo beside the KV cache
+  pool,        // with all other weights
+  per_wave,    // in the pool if the wave is too small to pay for reading them beside the cache
+};
+
+template <>
+inline constexpr EnumNames<ProjectionsChoice, 3> enum_names<ProjectionsChoice>{{
+    {ProjectionsChoice::cache_side, "cache_side"},
+    {ProjectionsChoice::pool, "pool"},
+    {ProjectionsChoice::per_wave, "per_wave"},
+}};
+
+struct PoolSettings {
+  std::size_t instances = 1;
+  ProjectionsChoice projections = ProjectionsChoice::cache_side;
+  Gather batching = Gather::ready;     // of everything but sweeps
+  Gather sweep_batch = Gather::ready;  // of sweeps
+  Seconds window{0};
+};
+
+struct TensorParallel {
+  std::size_t devices = 2;
 };
 
 enum class NumericsMode {
@@ -65,9 +103,12 @@ struct RunConfig {
   Accounting accounting = Accounting::full;
   AttentionMethod attention;
   Workload workload;
+  CacheConfig cache;               // two_device, pooled
+  PoolSettings pool;               // pooled
+  TensorParallel tensor_parallel;  // tensor_parallel
   DeviceConfig compute_device;
-  DeviceConfig cache_device;  // two_device only
-  LinkConfig link;            // two_device only
+  DeviceConfig cache_device;  // two_device, pooled
+  LinkConfig link;            // all but colocated
   Numerics numerics;
 };
 

@@ -26,6 +26,7 @@ inline constexpr std::uint64_t most_layers = 4096;
 inline constexpr std::uint64_t most_batch = 65536;
 inline constexpr std::uint64_t most_tokens = 4096;
 inline constexpr std::uint64_t most_context = std::uint64_t{1} << 40U;
+inline constexpr std::uint64_t most_devices = 1024;
 inline constexpr double most_operations = 4'000'000;  // of a run's graph, a few 100 B each
 inline constexpr double longest_delay = 1000;         // seconds
 
@@ -56,8 +57,10 @@ void describe(Visitor& visit, ModelShape& model) {
 
 template <class Visitor>
 void describe(Visitor& visit, Workload& workload) {
-  visit.field({"batch", "requests that move through the layers together"}, workload.batch,
-              Count{1, most_batch});
+  visit.field({"batch", "requests of a wave, which move through the layers together"},
+              workload.batch, Count{1, most_batch});
+  visit.field({"in_flight", "waves that are decoded side by side, each with `batch` requests"},
+              workload.in_flight, Count{1, most_batch});
   visit.field({"context", "cached positions of each request before the first simulated token",
                Presence::required},
               workload.context, Count{0, most_context});
@@ -65,6 +68,10 @@ void describe(Visitor& visit, Workload& workload) {
               Count{1, most_tokens});
   visit.field({"contexts", "further contexts, each simulated for its time only"}, workload.contexts,
               ListOf<Count>{{0, most_context}});
+  visit.field({"request_contexts",
+               "context of each request of a wave at the main point, instead of `context` for all; "
+               "`batch` of them"},
+              workload.request_contexts, ListOf<Count>{{0, most_context}});
   visit.field({"lm_head",
                "multiply by the LM head at the end; without it no vocabulary product is "
                "made and each token's input is a seeded vector"},
@@ -94,6 +101,46 @@ void describe(Visitor& visit, LinkConfig& link) {
   visit.field({"jitter", "added to each arrival, uniform from 0 to this; the order is kept"},
               link.jitter, delay);
   visit.field({"jitter_seed", "seed of the jitter"}, link.jitter_seed, Seed{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, CacheConfig& cache) {
+  visit.field({"devices", "cache devices, alike, over which every cache is split"},
+              cache.split.devices, Count{1, most_devices});
+  visit.field({"split",
+               "heads: each has its share of the KV heads; positions: a contiguous range; any: "
+               "random positions, uneven, maybe none"},
+              cache.split.by, Choice{});
+  visit.field({"merge", "order in which the shards' results are merged"}, cache.split.merge,
+              Choice{});
+  visit.field({"seed", "seed of split any"}, cache.split.seed, Seed{});
+  visit.field({"ports", "shared: one port each way for all cache devices; own: one for each"},
+              cache.ports, Choice{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, PoolSettings& pool) {
+  visit.field({"instances", "stateless compute devices; a call goes to the least loaded"},
+              pool.instances, Count{1, most_devices});
+  visit.field({"projections",
+               "where Wq and Wo are: cache_side; pool; per_wave: in the pool if the wave is too "
+               "small to pay for them beside the cache"},
+              pool.projections, Choice{});
+  visit.field({"batching",
+               "launches of all but sweeps, on both sides: ready takes what is there, of any wave "
+               "and step; wave waits for the whole wave; request takes each alone"},
+              pool.batching, Choice{});
+  visit.field({"sweep_batch", "the same of sweeps"}, pool.sweep_batch, Choice{});
+  visit.field({"window", "how long a launch of `ready` waits for more requests"}, pool.window,
+              delay);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, TensorParallel& parallel) {
+  visit.field({"devices",
+               "devices, each with its share of heads, feed-forward, vocabulary and KV; divides "
+               "heads, kv_heads, ffn and vocab"},
+              parallel.devices, Count{2, most_devices});
 }
 
 template <class Visitor>
@@ -138,6 +185,27 @@ void describe(Visitor& visit, Numerics& numerics) {
   visit.section({"inject", ""}, numerics.inject);
 }
 
+/// Why a section does not apply to an arrangement; null where it does.
+struct Applicability {
+  const char* cache_refused = nullptr;
+  const char* pool_refused = nullptr;
+  const char* parallel_refused = nullptr;
+  const char* link_refused = nullptr;
+
+  explicit Applicability(Arrangement arrangement) {
+    const bool split = arrangement == Arrangement::two_device || arrangement == Arrangement::pooled;
+    cache_refused = split ? nullptr : "given, but only two_device and pooled have cache devices";
+    pool_refused =
+        arrangement == Arrangement::pooled ? nullptr : "given, but only pooled has a pool";
+    parallel_refused = arrangement == Arrangement::tensor_parallel
+                           ? nullptr
+                           : "given, but the arrangement is not tensor_parallel";
+    link_refused = arrangement == Arrangement::colocated
+                       ? "given, but with arrangement colocated one device holds everything"
+                       : nullptr;
+  }
+};
+
 template <class Visitor>
 void describe(Visitor& visit, RunConfig& run) {
   constexpr Presence required = Presence::required;
@@ -150,8 +218,10 @@ void describe(Visitor& visit, RunConfig& run) {
   visit.field({"compare", "further block orders, run and printed beside `block`"}, run.compare,
               ListOf<Choice>{});
   visit.field({"arrangement",
-               "who holds what: colocated has one device; two_device keeps the "
-               "weights on the compute device and the KV cache on the cache device",
+               "who holds what: colocated has one device; two_device keeps the weights on the "
+               "compute device and the KV cache on cache devices; pooled gives the cache devices "
+               "Wq, Wo and the request too, and calls a pool for the rest; tensor_parallel has "
+               "equal devices with a part of everything",
                required},
               run.arrangement, Choice{});
   visit.field(
@@ -162,19 +232,22 @@ void describe(Visitor& visit, RunConfig& run) {
       run.accounting, Choice{});
   visit.section({"attention", ""}, run.attention);
   visit.section({"workload", "", required}, run.workload);
-  const char* alone = run.arrangement == Arrangement::colocated
-                          ? "given, but with arrangement colocated one device holds everything"
-                          : nullptr;
-  constexpr const char* needed = "needed with arrangement two_device";
+  const Applicability applies(run.arrangement);
+  visit.section({"cache", "", Presence::optional, applies.cache_refused}, run.cache);
+  visit.section({"pool", "", Presence::optional, applies.pool_refused}, run.pool);
+  visit.section({"tensor_parallel", "", Presence::optional, applies.parallel_refused},
+                run.tensor_parallel);
   visit.preset_section(
-      {"compute_device", "the device that holds the weights (colocated: everything)", required},
+      {"compute_device",
+       "the device that holds the weights; colocated, tensor_parallel: everything", required},
       run.compute_device, PresetKind::hardware);
-  visit.preset_section({"cache_device", "the device that holds the KV cache; two_device only",
-                        required, alone, needed},
-                       run.cache_device, PresetKind::hardware);
   visit.preset_section(
-      {"link", "the link between the two devices; two_device only", required, alone, needed},
-      run.link, PresetKind::link);
+      {"cache_device", "the device that holds the KV cache; two_device and pooled only", required,
+       applies.cache_refused, "needed with arrangements two_device and pooled"},
+      run.cache_device, PresetKind::hardware);
+  visit.preset_section({"link", "every link between two devices; not with colocated", required,
+                        applies.link_refused, "needed where there is more than one device"},
+                       run.link, PresetKind::link);
   visit.section({"numerics", ""}, run.numerics);
 }
 

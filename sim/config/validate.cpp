@@ -12,6 +12,7 @@
 #include "decode/graph.hpp"
 #include "sim/config/checker.hpp"
 #include "sim/config/quantity.hpp"
+#include "sim/config/system_config.hpp"
 #include "system/placement.hpp"
 
 namespace qfs::config {
@@ -93,13 +94,14 @@ void check_strikes(const Checker& check, const Fault& inject) {
   std::vector<BlockOrder> orders{run.block};
   orders.insert(orders.end(), run.compare.begin(), run.compare.end());
   for (const BlockOrder order : orders) {
-    const GraphConfig graph{.block = order,
-                            .current_token = run.current_token,
-                            .lm_head = run.workload.lm_head,
-                            .contexts = {run.workload.context},
-                            .tokens = inject.step.value() + 1};
+    RunConfig one = run;
+    one.workload.batch = 1;
+    one.workload.in_flight = 1;
+    one.workload.request_contexts.clear();
+    one.workload.tokens = inject.step.value() + 1;
+    const SystemConfig system = system_config(one, order, run.workload.context);
     try {
-      require_strikes(make_graph(run.model, graph), run.arrangement, inject);
+      require_strikes(make_graph(run.model, system.graph), layout_of(system), inject);
     } catch (const ConfigError& error) {
       const Where where =
           check.cause("numerics.inject.fault",

@@ -32,7 +32,8 @@ std::string carries_of(const Row& row) {
 }
 
 std::string members_of(const Row& row) {
-  return spaced(row.members, [](RequestId id) { return fmt::format("{}", id.value()); });
+  return spaced(row.members,
+                [](const Member& member) { return fmt::format("{}", member.request.value()); });
 }
 
 std::string deps_of(const Row& row) {
@@ -46,7 +47,7 @@ void add_line(fmt::memory_buffer& out, const std::string& point, const Execution
   const Work& work = row.work;
   fmt::format_to(std::back_inserter(out),
                  "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", point,
-                 row.id.value(), row.message ? "message" : name_of(row.op), carries_of(row),
+                 row.id.value(), row.is_message() ? "message" : name_of(row.op), carries_of(row),
                  row.layer.value(), row.step.value(), members_of(row), row.attempt,
                  table.resources[row.resource].name, exact_microseconds(row.ready),
                  exact_microseconds(row.start), exact_microseconds(row.end), deps_of(row),

@@ -126,7 +126,7 @@ std::vector<PlaceTraffic> traffic_of(const ExecutionTable& table, std::optional<
     PlaceTraffic& at = traffic[index[row.resource]];
     add(at.work, row.work);
     at.wire_bytes += row.wire_bytes;
-    at.messages += row.message ? 1 : 0;
+    at.messages += row.is_message() ? 1 : 0;
   }
   return traffic;
 }
@@ -152,7 +152,7 @@ std::vector<ResourceUse> use_of(const ExecutionTable& table, const StepTime& ste
                                 const LinkConfig& link) {
   std::vector<std::vector<Interval>> intervals(table.resources.size());
   for (const Row& row : table.rows) {
-    const Femtoseconds end = row.message ? row.start + port_time(row, link) : row.end;
+    const Femtoseconds end = row.is_message() ? row.start + port_time(row, link) : row.end;
     intervals[row.resource].push_back({row.start, end});
   }
   std::vector<ResourceUse> use;
@@ -167,14 +167,14 @@ std::vector<ResourceUse> use_of(const ExecutionTable& table, const StepTime& ste
 LayerSides sides_of(const ExecutionTable& table) {
   LayerSides sides;
   const auto operation = [](OpKind op) {
-    return [op](const Row& row) { return !row.message && row.op == op; };
+    return [op](const Row& row) { return row.is_operation() && row.op == op; };
   };
   sides.t_a = mean_layer_time(table, operation(OpKind::sweep));
   sides.t_f = mean_layer_time(table, operation(OpKind::ffn));
   sides.t_a2f = mean_layer_time(
-      table, [](const Row& row) { return row.message && carries(row, {ValueKind::partial}); });
+      table, [](const Row& row) { return row.is_message() && carries(row, {ValueKind::partial}); });
   sides.t_f2a = mean_layer_time(table, [](const Row& row) {
-    return row.message && carries(row, {ValueKind::q, ValueKind::k, ValueKind::v});
+    return row.is_message() && carries(row, {ValueKind::q, ValueKind::k, ValueKind::v});
   });
   if (sides.t_f.value() > 0) {
     sides.balance_ratio = sides.t_a.value() / sides.t_f.value();

@@ -14,7 +14,7 @@ constexpr std::size_t activities = 5;
 constexpr Femtoseconds never{std::numeric_limits<std::int64_t>::max()};
 
 Activity activity_of(const Row& row) {
-  if (row.message) {
+  if (row.is_message()) {
     return Activity::link;
   }
   switch (row.op) {
@@ -73,7 +73,7 @@ class LedgerWalk {
 
  private:
   void note(const Row& row) {
-    if (!row.message) {
+    if (row.is_operation()) {
       begins_.push_back({row.start, row.op});
     }
     if (row.start < row.end) {
@@ -147,8 +147,9 @@ class LedgerWalk {
 }  // namespace
 
 bool WaveRequests::takes_part_in(const Row& row) const {
-  return std::any_of(row.members.begin(), row.members.end(), [this](RequestId request) {
-    return request.value() >= first.value() && request.value() < first.value() + count;
+  return std::any_of(row.members.begin(), row.members.end(), [this](const Member& member) {
+    const std::size_t request = member.request.value();
+    return request >= first.value() && request < first.value() + count;
   });
 }
 

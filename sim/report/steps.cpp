@@ -7,10 +7,11 @@ namespace qfs {
 namespace {
 
 bool ends_stack(const Row& row) {
-  return !row.message && (row.op == OpKind::o || row.op == OpKind::ffn);
+  return row.is_operation() &&
+         (row.op == OpKind::o || row.op == OpKind::ffn || row.op == OpKind::reduce);
 }
 
-bool is_lm_head(const Row& row) { return !row.message && row.op == OpKind::lm_head; }
+bool is_lm_head(const Row& row) { return row.is_operation() && row.op == OpKind::lm_head; }
 
 StepTime& step_at(std::vector<StepTime>& steps, StepId step) {
   if (steps.size() <= step.value()) {

@@ -85,20 +85,20 @@ class TimelineWriter {
 
   void add_slice(const Row& row) {
     std::vector<std::size_t> members;
-    for (const RequestId member : row.members) {
-      members.push_back(member.value());
+    for (const Member& member : row.members) {
+      members.push_back(member.request.value());
     }
-    const Bytes bytes = row.message ? row.wire_bytes : row.work.memory_bytes();
+    const Bytes bytes = row.is_message() ? row.wire_bytes : row.work.memory_bytes();
     add(R"({{"ph":"X","name":"{} L{}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
         R"("args":{{"row":{},"layer":{},"step":{},"members":[{}],"bytes":{},"attempt":{}}}}})",
-        what(row), row.layer.value(), row.message ? "message" : name_of(row.op), process_,
+        what(row), row.layer.value(), row.is_message() ? "message" : name_of(row.op), process_,
         thread_of(row), exact_microseconds(row.start), exact_microseconds(row.end - row.start),
         row.id.value(), row.layer.value(), row.step.value(), fmt::join(members, ","), bytes.value(),
         row.attempt);
   }
 
   static std::string what(const Row& row) {
-    if (!row.message) {
+    if (row.is_operation()) {
       return std::string(name_of(row.op));
     }
     std::string values;

@@ -10,6 +10,7 @@
 #include "analysis/crossover.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/points.hpp"
+#include "system/simulation.hpp"
 
 namespace qfs {
 namespace {
@@ -24,8 +25,9 @@ constexpr Seconds longest_step{2000};
 using Excess = std::function<Seconds(const ExecutionTable&)>;
 
 const Row& row_of(const ExecutionTable& table, OpKind kind) {
-  const auto found = std::find_if(table.rows.begin(), table.rows.end(),
-                                  [&](const Row& row) { return !row.message && row.op == kind; });
+  const auto found = std::find_if(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    return row.is_operation() && row.op == kind;
+  });
   if (found == table.rows.end()) {
     throw std::logic_error("crossover search: the table lacks an operation");
   }
@@ -137,7 +139,7 @@ Seconds sweep_beyond_ffn(const ExecutionTable& table) {
 Seconds merge_wait(const ExecutionTable& table) {
   Femtoseconds longest(std::numeric_limits<std::int64_t>::min());
   for (const Row& output : table.rows) {
-    if (output.message || output.op != OpKind::o || output.step != StepId(0)) {
+    if (output.is_message() || output.op != OpKind::o || output.step != StepId(0)) {
       continue;
     }
     Arrivals arrivals;

@@ -35,18 +35,6 @@ std::vector<std::size_t> contexts_of(const RunConfig& config) {
   return contexts;
 }
 
-SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_t context) {
-  const Workload& workload = config.workload;
-  return {.arrangement = config.arrangement,
-          .compute_device = config.compute_device,
-          .cache_device = config.cache_device,
-          .link = config.link,
-          .rules = {config.model, config.numerics.formats, config.accounting, config.attention},
-          .graph = {block, config.current_token, workload.lm_head,
-                    std::vector<std::size_t>(workload.batch, context), workload.tokens},
-          .fault = config.numerics.inject};
-}
-
 AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block,
                                        std::size_t context) {
   return {.shape = config.model,
@@ -56,6 +44,7 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
           .formats = config.numerics.formats,
           .attention = config.attention,
           .batch = config.workload.batch,
+          .in_flight = config.workload.in_flight,
           .context = context,
           .tokens = config.workload.tokens,
           .lm_head = config.workload.lm_head,
@@ -67,12 +56,9 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
 }
 
 InputsConfig inputs_config(const RunConfig& config) {
-  return {config.model,
-          config.numerics.formats,
-          config.numerics.seed,
-          std::vector<std::size_t>(config.workload.batch, config.workload.context),
-          config.workload.tokens,
-          config.workload.lm_head};
+  return {config.model,           config.numerics.formats,
+          config.numerics.seed,   request_contexts(config, config.workload.context),
+          config.workload.tokens, config.workload.lm_head};
 }
 
 AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::size_t context) {

@@ -7,8 +7,8 @@
 #include "analysis/parameters.hpp"
 #include "decode/inputs.hpp"
 #include "sim/config/run_config.hpp"
+#include "sim/config/system_config.hpp"
 #include "sim/run/result.hpp"
-#include "system/simulation.hpp"
 
 namespace qfs {
 
@@ -17,7 +17,6 @@ std::vector<BlockOrder> blocks_of(const RunConfig& config);
 /// The main context and the further ones, each once, in the order given.
 std::vector<std::size_t> contexts_of(const RunConfig& config);
 
-SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_t context);
 AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block,
                                        std::size_t context);
 InputsConfig inputs_config(const RunConfig& config);

@@ -44,8 +44,13 @@ void serialize(Archive& archive, qfs::Work& work, unsigned /*version*/) {
 }
 
 template <class Archive>
+void serialize(Archive& archive, qfs::Member& member, unsigned /*version*/) {
+  archive& member.request& member.step;
+}
+
+template <class Archive>
 void serialize(Archive& archive, qfs::Row& row, unsigned /*version*/) {
-  archive& row.id& row.message& row.op& row.carries& row.layer& row.step& row.members;
+  archive& row.id& row.kind& row.op& row.carries& row.layer& row.shard& row.step& row.members;
   archive& row.attempt& row.resource& row.ready& row.start& row.end& row.deps& row.work;
   archive& row.wire_bytes;
 }

@@ -51,7 +51,7 @@ Traffic simulated_traffic(const SystemConfig& config) {
   std::size_t sweeps = 0;
   for (const Row& row : table.rows) {
     const std::int64_t moved = row.work.kv_read_bytes.value() + row.work.kv_written_bytes.value();
-    if (row.message) {
+    if (row.is_message()) {
       continue;
     }
     if (row.op == OpKind::append) {

@@ -42,18 +42,24 @@ struct Bench {
     program.consumers.emplace_back();
     program.awaited_inputs.push_back(0);
     program.awaited_elsewhere.push_back(awaited_elsewhere);
+    program.wave_members.push_back(1);
+    program.ends_request.push_back(false);
     return operation.id;
   }
 
   void wait_for(OpId consumer, OpId producer, ValueKind value) {
-    program.consumers[producer.value()].push_back({consumer, value});
+    program.consumers[producer.value()].push_back({consumer, {value, {}}});
     ++program.awaited_inputs[consumer.value()];
   }
 
   std::vector<std::shared_ptr<Message>> run() {
     set_femtosecond_resolution();
     IdealMemory memory("memory", config.bandwidth);
-    Device device("device", DeviceId(0), config, memory, {program, table, 2}, {});
+    CallBook calls(program);
+    Instant instant("instant");
+    std::size_t residents = 1;
+    Device device("device", DeviceId(0), config, {}, memory,
+                  {program, table, calls, instant, residents, 2}, {});
     Sink sink("sink");
     device.out_device[1].bind(sink);
     sc_core::sc_start();
@@ -142,7 +148,8 @@ TEST_CASE("a result that another device needs is sent once, with each value once
   bench.wait_for(also_there, kv, ValueKind::k);
   const auto messages = bench.run();
   REQUIRE(messages.size() == 1);
-  CHECK(messages[0]->values == std::vector<ValueKind>{ValueKind::k, ValueKind::v});
+  CHECK(messages[0]->items == std::vector<MessageItem>{{kv, {ValueKind::k}}, {kv, {ValueKind::v}}});
+  CHECK(messages[0]->row.carries == std::vector<ValueKind>{ValueKind::k, ValueKind::v});
   CHECK(messages[0]->row.wire_bytes == Bytes(2 * 2 * 16));  // bf16 k and v of 2 heads of 8
   CHECK(bench.table.rows.size() == 1);
 }

@@ -42,9 +42,9 @@ Outcome send(const LinkConfig& config, const std::vector<Sending>& sendings) {
   set_femtosecond_resolution();
   Outcome outcome;
   outcome.table.resources.push_back({"link.to_sink", ResourceKind::link});
-  LinkDirection link("link", config, outcome.table, 0);
+  LinkDirection link("link", config, 1, outcome.table, 0);
   Sink sink("sink");
-  link.out_arrivals.bind(sink);
+  link.out_device[0].bind(sink);
   sc_core::sc_spawn([&] {
     for (const Sending& sending : sendings) {
       const Femtoseconds pause = Femtoseconds(sending.at_fs) - now();
@@ -77,7 +77,7 @@ TEST_CASE("a message arrives after overhead, bytes and latency") {
   CHECK(outcome.arrivals[0].at_fs == 7 + 30 + 100 + 1000);
   REQUIRE(outcome.table.rows.size() == 1);
   const Row& row = outcome.table.rows[0];
-  CHECK(row.message);
+  CHECK(row.is_message());
   CHECK(row.ready == Femtoseconds(7));
   CHECK(row.start == Femtoseconds(7));
   CHECK(row.end == Femtoseconds(1137));

@@ -27,12 +27,12 @@ StepLedger instant_by_instant(const ExecutionTable& table, const StepTime& step)
       });
     };
     const auto is = [](OpKind op) {
-      return [op](const Row& row) { return !row.message && row.op == op; };
+      return [op](const Row& row) { return row.is_operation() && row.op == op; };
     };
     const auto is_static = [](const Row& row) {
-      return !row.message && row.op != OpKind::append && row.op != OpKind::sweep;
+      return row.is_operation() && row.op != OpKind::append && row.op != OpKind::sweep;
     };
-    const auto is_message = [](const Row& row) { return row.message; };
+    const auto is_message = [](const Row& row) { return row.is_message(); };
     ledger.sweep_busy += at(runs(is(OpKind::sweep)) ? 1 : 0);
     if (runs(is(OpKind::o)) || runs(is(OpKind::merge))) {
       ledger.merge_and_output += at(1);

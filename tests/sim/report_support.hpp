@@ -35,7 +35,7 @@ class TableMaker {
   Row& message(std::size_t step, Place place, std::vector<ValueKind> carries, std::int64_t start,
                std::int64_t end, const std::vector<std::size_t>& deps = {}) {
     Row row;
-    row.message = true;
+    row.kind = RowKind::message;
     row.carries = std::move(carries);
     return add(std::move(row), step, place, start, end, deps);
   }

@@ -26,16 +26,29 @@ SystemConfig system_config(const AnalyticParameters& parameters, Arrangement arr
   config.link.message_overhead = parameters.link_message_overhead;
   config.rules = {parameters.shape, parameters.formats, parameters.accounting,
                   parameters.attention};
-  config.graph = {parameters.block, parameters.current_token, parameters.lm_head,
-                  std::vector<std::size_t>(parameters.batch, parameters.context),
-                  parameters.tokens};
+  const bool pooled = arrangement == Arrangement::pooled;
+  config.graph = {.block = parameters.block,
+                  .current_token = parameters.current_token,
+                  .lm_head = parameters.lm_head,
+                  .contexts = std::vector<std::size_t>(parameters.batch * parameters.in_flight,
+                                                       parameters.context),
+                  .tokens = parameters.tokens,
+                  .split = parameters.split,
+                  .ranks = arrangement == Arrangement::tensor_parallel ? parameters.ranks : 1,
+                  .fuse_qkv = !pooled,
+                  .hold_residual = pooled && parameters.pooled_projections};
+  config.ports = parameters.own_ports ? Ports::own : Ports::shared;
+  config.pool.projections =
+      parameters.pooled_projections ? Projections::pool : Projections::cache_side;
+  config.pool.batching = {};  // by wave, as the analytic twin has it
+  config.wave = parameters.batch;
   return config;
 }
 
 Femtoseconds last_output(const ExecutionTable& table, StepId step) {
   Femtoseconds last;
   for (const Row& row : table.rows) {
-    if (!row.message && row.op != OpKind::append && row.step == step) {
+    if (row.is_operation() && row.op != OpKind::append && row.step == step) {
       last = std::max(last, row.end);
     }
   }

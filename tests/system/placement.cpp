@@ -2,7 +2,6 @@
 #include "system/placement.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -14,9 +13,13 @@ namespace {
 
 Program program_of(Arrangement arrangement, BlockOrder block, std::size_t requests,
                    CurrentToken current_token = CurrentToken::merge) {
-  return make_program(make_graph(test::tiny_shape(), {block, current_token, true,
-                                                      std::vector<std::size_t>(requests, 9), 2}),
-                      {test::tiny_shape(), {}, Accounting::full}, arrangement);
+  const GraphConfig graph{.block = block,
+                          .current_token = current_token,
+                          .contexts = std::vector<std::size_t>(requests, 9),
+                          .tokens = 2};
+  return make_program(make_graph(test::tiny_shape(), graph),
+                      {test::tiny_shape(), {}, Accounting::full},
+                      Layout({.arrangement = arrangement}), requests);
 }
 
 bool urgent(const Program& program, OpKind kind) {
@@ -35,12 +38,13 @@ TEST_CASE("two devices: the cache device sweeps and appends, nothing else") {
     const bool on_cache = op.kind == OpKind::sweep || op.kind == OpKind::append;
     CHECK(program.device_of[op.id.value()] == DeviceId(on_cache ? 1 : 0));
   }
-  const std::vector<DeviceRole> roles = roles_of(Arrangement::two_device);
-  REQUIRE(roles.size() == 2);
-  CHECK(roles[0].holdings.weights);
-  CHECK(!roles[0].holdings.cache);
-  CHECK(!roles[1].holdings.weights);
-  CHECK(roles[1].holdings.cache);
+  const Layout layout({.arrangement = Arrangement::two_device});
+  REQUIRE(layout.devices().size() == 2);
+  CHECK(layout.devices()[0].holdings.operations.contains(OpKind::ffn));
+  CHECK(!layout.devices()[0].holdings.shard);
+  CHECK(layout.devices()[1].holdings.operations ==
+        std::set<OpKind>{OpKind::append, OpKind::sweep});
+  CHECK(layout.devices()[1].holdings.shard == std::size_t{0});
 }
 
 TEST_CASE("one device holds and does everything") {
@@ -50,18 +54,6 @@ TEST_CASE("one device holds and does everything") {
   }
   CHECK(std::none_of(program.awaited_elsewhere.begin(), program.awaited_elsewhere.end(),
                      [](bool awaited) { return awaited; }));
-}
-
-TEST_CASE("all requests of a graph are one wave, and a batch key is a kind, a layer and a step") {
-  const Program program = program_of(Arrangement::two_device, BlockOrder::standard, 3);
-  CHECK(program.wave == 3);
-  std::map<BatchKey, std::set<RequestId>> batches;
-  for (const Operation& op : program.graph.operations) {
-    CHECK(batches[batch_key(op)].insert(op.request).second);
-  }
-  for (const auto& [key, requests] : batches) {
-    CHECK(requests.size() == 3);
-  }
 }
 
 TEST_CASE(
@@ -78,15 +70,16 @@ TEST_CASE(
 
 TEST_CASE("a dropped edge is no longer waited for, but stays in the graph that is computed") {
   const Graph graph =
-      make_graph(test::tiny_shape(), {BlockOrder::early_q, CurrentToken::merge, true, {9}, 1});
+      make_graph(test::tiny_shape(), {.block = BlockOrder::early_q, .contexts = {9}});
   const CountingRules rules{test::tiny_shape(), {}, Accounting::full};
+  const Layout layout({.arrangement = Arrangement::two_device});
   Fault fault;
   fault.kind = FaultKind::drop_edge;
   fault.layer = LayerId(1);
   fault.operation = OpKind::merge;
   fault.value = ValueKind::partial;
-  const Program whole = make_program(graph, rules, Arrangement::two_device);
-  const Program faulty = make_program(graph, rules, Arrangement::two_device, fault);
+  const Program whole = make_program(graph, rules, layout, 1);
+  const Program faulty = make_program(graph, rules, layout, 1, fault);
   std::size_t differing = 0;
   for (const Operation& op : graph.operations) {
     CHECK(faulty.graph[op.id].inputs == op.inputs);
@@ -98,13 +91,13 @@ TEST_CASE("a dropped edge is no longer waited for, but stays in the graph that i
 
 TEST_CASE("a fault that nothing could strike is refused") {
   const Graph graph =
-      make_graph(test::tiny_shape(), {BlockOrder::early_q, CurrentToken::merge, true, {9}, 1});
+      make_graph(test::tiny_shape(), {.block = BlockOrder::early_q, .contexts = {9}});
   Fault fault;
   fault.kind = FaultKind::wrong_weights;
   fault.operation = OpKind::qkv;  // does not exist in this graph
-  CHECK_THROWS_AS(require_strikes(graph, Arrangement::two_device, fault), ConfigError);
+  CHECK_THROWS_AS(require_strikes(graph, Layout({.arrangement = Arrangement::two_device}), fault), ConfigError);
   fault.operation = OpKind::ffn;
-  CHECK_NOTHROW(require_strikes(graph, Arrangement::two_device, fault));
+  CHECK_NOTHROW(require_strikes(graph, Layout({.arrangement = Arrangement::two_device}), fault));
 }
 
 }  // namespace qfs

@@ -36,7 +36,11 @@ SimulationResult run(const Setup& setup) {
   config.cache_device.bandwidth = BytesPerSecond(setup.cache_bytes_per_s);
   config.link.latency = Seconds(2e-6);
   config.rules = {shape, setup.formats, Accounting::full};
-  config.graph = {setup.block, setup.current_token, setup.lm_head, setup.contexts, setup.tokens};
+  config.graph = {.block = setup.block,
+                  .current_token = setup.current_token,
+                  .lm_head = setup.lm_head,
+                  .contexts = setup.contexts,
+                  .tokens = setup.tokens};
   config.fault = setup.fault;
   const Inputs inputs({shape, setup.formats, 5, setup.contexts, setup.tokens, setup.lm_head});
   const NumericRequest request{inputs};
@@ -113,7 +117,7 @@ TEST_CASE("every operation and message of the graph has its row") {
   std::size_t operations = 0;
   std::size_t messages = 0;
   for (const Row& row : result.table.rows) {
-    (row.message ? messages : operations) += row.members.size();
+    (row.is_message() ? messages : operations) += row.members.size();
   }
   // Per request: embed, 7 operations a layer, LM head; and q, kv and the result on the wire.
   CHECK(operations == 2 * 3 * (1 + 7 * 3 + 1));

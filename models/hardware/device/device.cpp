@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "hardware/simulated_time.hpp"
@@ -18,16 +18,31 @@ std::size_t add_resource(ExecutionTable& table, std::string name, ResourceKind k
   return table.resources.size() - 1;
 }
 
-void add_once(std::vector<ValueKind>& values, ValueKind value) {
+template <class Value>
+void add_once(std::vector<Value>& values, const Value& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) {
     values.push_back(value);
   }
 }
 
+void add_dependencies(std::vector<Dependency>& all, const std::vector<Dependency>& more) {
+  for (const Dependency& dep : more) {
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const Dependency& d) { return d.row == dep.row; });
+    if (!known) {
+      all.push_back(dep);
+    }
+  }
+}
+
+/// Cache rows are written beside; all else without a launch belongs to the executor's operations.
+bool is_write(OpKind kind) { return kind == OpKind::append; }
+
 }  // namespace
 
 Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
-               Memory& memory, const DeviceContext& context, DeviceKernels kernels)
+               const Batching& batching, Memory& memory, const DeviceContext& context,
+               DeviceKernels kernels)
     : sc_module(name),
       out_device("out_device", context.devices),
       id_(id),
@@ -39,9 +54,14 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
       executor_(add_resource(context.table, basename(), ResourceKind::executor)),
       writes_(
           add_resource(context.table, std::string(basename()) + ".writes", ResourceKind::writes)),
-      waiting_(program_.graph.operations.size()) {
+      waiting_(program_.graph.operations.size()),
+      row_of_(program_.graph.operations.size()),
+      launches_{{program_, batching, context.residents}, {}},
+      beside_{{program_, batching, context.residents}, {}} {
   SC_HAS_PROCESS(Device);
   SC_THREAD(execute);
+  set_stack_size(executor_stack_bytes);
+  SC_THREAD(execute_beside);
   set_stack_size(executor_stack_bytes);
 }
 
@@ -50,8 +70,7 @@ void Device::start_of_simulation() {
     waiting_[operation.id.value()].inputs = program_.awaited_inputs[operation.id.value()];
   }
   for (const Operation& operation : program_.graph.operations) {
-    const bool own = program_.device_of[operation.id.value()] == id_;
-    if (own && waiting_[operation.id.value()].inputs == 0) {
+    if (waiting_[operation.id.value()].inputs == 0 && own(operation.id)) {
       note_ready(operation);
     }
   }
@@ -68,55 +87,41 @@ void Device::take_input(OpId operation, const Dependency& input) {
   }
 }
 
-bool Device::whole(const Batch& batch) const { return batch.members.size() == program_.wave; }
-
 void Device::note_ready(const Operation& operation) {
-  const auto gathering = gathering_.try_emplace(batch_key(operation)).first;
-  Batch& batch = gathering->second;
-  const auto after =
-      std::find_if(batch.members.begin(), batch.members.end(),
-                   [&](const Operation* member) { return member->request > operation.request; });
-  batch.members.insert(after, &operation);
-  batch.ready = now();
-  batch.awaited_elsewhere |= program_.awaited_elsewhere[operation.id.value()];
-  if (!whole(batch)) {
-    return;
-  }
-  const Batch ready = std::move(batch);
-  gathering_.erase(gathering);
-  if (operation.kind == OpKind::append) {
-    begin_write(ready);
-  } else {
-    queue_.push_back(ready);
-    ev_ready_.notify(sc_core::SC_ZERO_TIME);
+  Lane& lane = takes_executor(operation.kind) ? launches_ : beside_;
+  lane.queue.add(operation, now());
+  lane.ev_ready.notify(sc_core::SC_ZERO_TIME);
+}
+
+/// Until the policy lets a batch go.
+void Device::wait_for_due(Lane& lane) {
+  while (true) {
+    const std::optional<Femtoseconds> due = lane.queue.due();
+    if (!due) {
+      wait(lane.ev_ready);
+    } else if (*due > now()) {
+      wait(to_sc_time(*due - now()), lane.ev_ready);
+    } else {
+      return;
+    }
   }
 }
 
 void Device::execute() {
   while (true) {
-    while (queue_.empty()) {
-      wait(ev_ready_);
-    }
+    wait_for_due(launches_);
     // What becomes ready at this very instant takes part in the choice.
-    wait(sc_core::SC_ZERO_TIME);
-    run(take_next());
+    context_.instant.wait_until_settled();
+    run(launches_.queue.take(now()));
   }
 }
 
-/// The scheduling rule: first what another device awaits, then what has been ready longest, then
-/// program order, then the lower request.
-Device::Batch Device::take_next() {
-  const auto rank = [](const Batch& batch) {
-    const Operation& first = *batch.members.front();
-    return std::tuple(!batch.awaited_elsewhere, batch.ready, first.step, first.layer, first.kind,
-                      first.request);
-  };
-  const auto next =
-      std::min_element(queue_.begin(), queue_.end(),
-                       [&](const Batch& a, const Batch& b) { return rank(a) < rank(b); });
-  Batch batch = std::move(*next);
-  queue_.erase(next);
-  return batch;
+void Device::execute_beside() {
+  while (true) {
+    wait_for_due(beside_);
+    context_.instant.wait_until_quiet();
+    begin_beside(beside_.queue.take(now()));
+  }
 }
 
 void Device::run(const Batch& batch) {
@@ -141,9 +146,10 @@ void Device::wait_for_work(const Work& work) {
   }
 }
 
-/// The rows count as landed only at the end of the write.
-void Device::begin_write(const Batch& batch) {
-  const RowId row = begin_row(batch, writes_);
+/// A write's rows count as landed only at its end.
+void Device::begin_beside(const Batch& batch) {
+  const bool write = is_write(batch.members.front()->kind);
+  const RowId row = begin_row(batch, write ? writes_ : executor_);
   const Outputs outputs = compute(batch);
   const auto transfer =
       memory_.start({.length = context_.table.rows[row.value()].work.memory_bytes(),
@@ -163,22 +169,21 @@ RowId Device::begin_row(const Batch& batch, std::size_t resource) {
   Row row;
   row.op = first.kind;
   row.layer = first.layer;
+  row.shard = first.shard;
   row.step = first.step;
   row.resource = resource;
   row.ready = batch.ready;
   row.start = now();
   row.work = work_of(program_.rules, batch.members);
   for (const Operation* member : batch.members) {
-    row.members.push_back(member->request);
-    for (const Dependency& dep : waiting_[member->id.value()].deps) {
-      const bool known = std::any_of(row.deps.begin(), row.deps.end(),
-                                     [&](const Dependency& d) { return d.row == dep.row; });
-      if (!known) {
-        row.deps.push_back(dep);
-      }
-    }
+    row.members.push_back({member->request, member->step});
+    add_dependencies(row.deps, waiting_[member->id.value()].deps);
   }
-  return context_.table.add(std::move(row)).id;
+  const RowId id = context_.table.add(std::move(row)).id;
+  for (const Operation* member : batch.members) {
+    row_of_[member->id.value()] = id;
+  }
+  return id;
 }
 
 Outputs Device::compute(const Batch& batch) {
@@ -192,10 +197,11 @@ void Device::finish(const Batch& batch, RowId row, const Outputs& outputs) {
   const Femtoseconds end = now();
   context_.table.rows[row.value()].end = end;
   keep(batch, outputs);
-  send_results(batch, row);
+  send_results(batch);
   for (const Operation* member : batch.members) {
+    context_.residents -= program_.ends_request[member->id.value()] ? 1 : 0;
     for (const Consumer& consumer : program_.consumers[member->id.value()]) {
-      if (program_.device_of[consumer.operation.value()] == id_) {
+      if (own(consumer.operation)) {
         take_input(consumer.operation, {row, end});
       }
     }
@@ -215,45 +221,54 @@ void Device::keep(const Batch& batch, const Outputs& outputs) {
   }
 }
 
-/// One message per other device that needs something of the launch.
-void Device::send_results(const Batch& batch, RowId row) {
-  std::map<DeviceId, std::vector<ValueKind>> needed;
+/// One message to each other device that needs something of what now leaves, each value once.
+void Device::send_results(const Batch& batch) {
+  context_.calls.open_calls(batch.members);
+  std::map<DeviceId, std::vector<MessageItem>> needed;
   for (const Operation* member : batch.members) {
-    for (const Consumer& consumer : program_.consumers[member->id.value()]) {
-      const DeviceId to = program_.device_of[consumer.operation.value()];
-      if (to != id_) {
-        add_once(needed[to], consumer.value);
+    for (const OpId leaving : context_.calls.end(member->id)) {
+      for (const Consumer& consumer : program_.consumers[leaving.value()]) {
+        if (!own(consumer.operation)) {
+          add_once(needed[context_.calls.device_of(consumer.operation)],
+                   {leaving, consumer.carried});
+        }
       }
     }
   }
-  for (auto& [to, values] : needed) {
-    send(batch, row, to, std::move(values));
+  for (auto& [to, items] : needed) {
+    send(to, std::move(items));
   }
 }
 
-void Device::send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueKind> values) {
+/// All of a message's row but what the link adds.
+Row Device::describe(const std::vector<MessageItem>& items) const {
+  const Operation& first = program_.graph[items.front().producer];
+  Row row;
+  row.op = first.kind;
+  row.layer = first.layer;
+  row.shard = first.shard;
+  row.step = first.step;
+  for (const MessageItem& item : items) {
+    const Operation& producer = program_.graph[item.producer];
+    const RowId made_by = row_of_[item.producer.value()];
+    add_once(row.carries, item.carried.value);
+    add_once(row.members, {producer.request, producer.step});
+    add_dependencies(row.deps, {{made_by, context_.table.rows[made_by.value()].end}});
+    row.wire_bytes += value_bytes(program_.rules, item.carried);
+  }
+  return row;
+}
+
+void Device::send(DeviceId to, std::vector<MessageItem> items) {
   auto message = std::make_shared<Message>();
-  for (const Operation* member : batch.members) {
-    message->producers.push_back(member->id);
-  }
-  message->values = values;
-  const Row& producer = context_.table.rows[row.value()];
-  Row& description = message->row;
-  description.op = producer.op;
-  description.carries = values;
-  description.layer = producer.layer;
-  description.step = producer.step;
-  description.members = producer.members;
-  description.deps = {{row, producer.end}};
-  for (const ValueKind value : values) {
-    description.wire_bytes +=
-        static_cast<std::int64_t>(batch.members.size()) * value_bytes(program_.rules, value);
-  }
+  message->to = to;
+  message->row = describe(items);
+  message->items = std::move(items);
   if (kernels_.numerics != nullptr) {
-    for (const Operation* member : batch.members) {
-      kernels_.numerics->send(*member, values, message->payload);
+    for (const MessageItem& item : message->items) {
+      kernels_.numerics->send(program_.graph[item.producer], item.carried, message->payload);
     }
-    if (std::cmp_not_equal(message->payload.size(), description.wire_bytes.value())) {
+    if (std::cmp_not_equal(message->payload.size(), message->row.wire_bytes.value())) {
       throw std::logic_error("Device::send: the payload is not as long as the bytes charged");
     }
   }
@@ -262,18 +277,14 @@ void Device::send(const Batch& batch, RowId row, DeviceId to, std::vector<ValueK
 
 void Device::put(std::shared_ptr<Message> message) {
   std::span<const std::byte> payload = message->payload;
-  for (const OpId producer : message->producers) {
-    if (kernels_.numerics != nullptr) {
-      payload = kernels_.numerics->receive(program_.graph[producer], message->values, payload);
+  if (kernels_.numerics != nullptr) {
+    for (const MessageItem& item : message->items) {
+      payload = kernels_.numerics->receive(program_.graph[item.producer], item.carried, payload);
     }
   }
-  const auto carries = [&](ValueKind value) {
-    return std::find(message->values.begin(), message->values.end(), value) !=
-           message->values.end();
-  };
-  for (const OpId producer : message->producers) {
-    for (const Consumer& consumer : program_.consumers[producer.value()]) {
-      if (program_.device_of[consumer.operation.value()] == id_ && carries(consumer.value)) {
+  for (const MessageItem& item : message->items) {
+    for (const Consumer& consumer : program_.consumers[item.producer.value()]) {
+      if (consumer.carried == item.carried && own(consumer.operation)) {
         take_input(consumer.operation, {message->row.id, message->row.end});
       }
     }

@@ -8,9 +8,9 @@
 namespace qfs {
 
 LinkDirection::LinkDirection(sc_core::sc_module_name name, const LinkConfig& config,
-                             ExecutionTable& table, std::size_t resource)
+                             std::size_t devices, ExecutionTable& table, std::size_t resource)
     : sc_module(name),
-      out_arrivals("out_arrivals"),
+      out_device("out_device", devices),
       config_(config),
       table_(table),
       resource_(resource),
@@ -28,7 +28,7 @@ Femtoseconds LinkDirection::next_jitter() {
 
 void LinkDirection::put(std::shared_ptr<Message> message) {
   Row& row = message->row;
-  row.message = true;
+  row.kind = RowKind::message;
   row.resource = resource_;
   row.ready = now();
   row.start = std::max(row.ready, port_free_);
@@ -47,7 +47,7 @@ void LinkDirection::deliver() {
   while (!in_flight_.empty() && in_flight_.front()->row.end <= now()) {
     const std::shared_ptr<Message> message = std::move(in_flight_.front());
     in_flight_.pop_front();
-    out_arrivals->put(message);
+    out_device[message->to.value()]->put(message);
   }
   if (!in_flight_.empty()) {
     ev_arrival_.notify(to_sc_time(in_flight_.front()->row.end - now()));

@@ -1,6 +1,6 @@
-// The interconnect. Each direction is a port that takes one message at a time, then a wire: the
-// port is busy for message_overhead + bytes / bandwidth, the message arrives `latency` later; first
-// in, first out.
+// The interconnect. Each direction is a port that takes one message at a time, whichever device it
+// is for, then a wire: the port is busy for message_overhead + bytes / bandwidth, the message
+// arrives `latency` later; first in, first out.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,18 @@
 
 namespace qfs {
 
-/// Values of one launch on their way to another device.
+/// A value of one operation.
+struct MessageItem {
+  OpId producer;
+  Carried carried;
+  auto operator<=>(const MessageItem&) const = default;
+};
+
+/// Values on their way to another device.
 struct Message {
-  std::vector<OpId> producers;     // the members of the launch
-  std::vector<ValueKind> values;   // of each producer, in this order
-  std::vector<std::byte> payload;  // empty in runs without numerics
+  DeviceId to;
+  std::vector<MessageItem> items;
+  std::vector<std::byte> payload;  // of the items in this order; empty in runs without numerics
   Row row;                         // as the sender filled it; the link adds start, end and id
 };
 
@@ -33,11 +40,12 @@ class MessageSink : virtual public sc_core::sc_interface {
 
 class LinkDirection : public sc_core::sc_module, public MessageSink {
  public:
-  sc_core::sc_port<MessageSink> out_arrivals;
+  /// The devices that the wire leads to, by DeviceId; the others stay unbound.
+  sc_core::sc_vector<sc_core::sc_port<MessageSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND>> out_device;
 
   /// Rows go to `table` under `resource`.
-  LinkDirection(sc_core::sc_module_name name, const LinkConfig& config, ExecutionTable& table,
-                std::size_t resource);
+  LinkDirection(sc_core::sc_module_name name, const LinkConfig& config, std::size_t devices,
+                ExecutionTable& table, std::size_t resource);
 
   /// Takes the message now; it queues for the port. row.wire_bytes says how long it is.
   void put(std::shared_ptr<Message> message) override;

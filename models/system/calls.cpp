@@ -1,0 +1,153 @@
+#include "system/calls.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <vector>
+
+namespace qfs {
+namespace {
+
+/// Sets of operations that belong together, found by joining pairs.
+class Groups {
+ public:
+  explicit Groups(std::size_t operations) : leader_(operations) {
+    std::iota(leader_.begin(), leader_.end(), std::size_t{0});
+  }
+  std::size_t leader(OpId id) {
+    std::size_t at = id.value();
+    while (leader_[at] != at) {
+      leader_[at] = leader_[leader_[at]];
+      at = leader_[at];
+    }
+    return at;
+  }
+  void join(OpId a, OpId b) {
+    const std::size_t from = leader(a);
+    const std::size_t to = leader(b);
+    leader_[std::max(from, to)] = std::min(from, to);
+  }
+
+ private:
+  std::vector<std::size_t> leader_;
+};
+
+class CallBuilder {
+ public:
+  CallBuilder(Program& program, const Layout& layout)
+      : program_(program), layout_(layout), groups_(program.graph.operations.size()) {
+    program_.call_of.assign(program.graph.operations.size(), in_none);
+    program_.reply_of.assign(program.graph.operations.size(), in_none);
+  }
+
+  void build() {
+    for (const Operation& operation : program_.graph.operations) {
+      join_neighbours(operation);
+    }
+    for (const Operation& operation : program_.graph.operations) {
+      if (layout_.called(operation)) {
+        add_to_call(operation.id);
+      }
+    }
+    for (const Call& call : program_.calls) {
+      add_reply(replied(call));
+    }
+    for (const Operation& operation : program_.graph.operations) {
+      if (layout_.called(operation)) {
+        add_reply(sent_together(operation));
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool called(OpId id) const { return layout_.called(program_.graph[id]); }
+
+  /// All operations on the pool, in the step of `producer`, that read one value of it; and itself.
+  void join_neighbours(const Operation& producer) {
+    std::map<Carried, OpId> first;
+    for (const Consumer& consumer : program_.consumers[producer.id.value()]) {
+      const Operation& reader = program_.graph[consumer.operation];
+      if (!layout_.called(reader) || reader.step != producer.step) {
+        continue;
+      }
+      const auto [known, added] = first.try_emplace(consumer.carried, reader.id);
+      groups_.join(known->second, reader.id);
+      if (layout_.called(producer)) {
+        groups_.join(producer.id, reader.id);
+      }
+    }
+  }
+
+  void add_to_call(OpId id) {
+    const auto [known, added] = call_of_leader_.try_emplace(
+        groups_.leader(id), static_cast<std::uint32_t>(program_.calls.size()));
+    if (added) {
+      program_.calls.emplace_back();
+    }
+    program_.calls[known->second].push_back(id);
+    program_.call_of[id.value()] = known->second;
+  }
+
+  [[nodiscard]] bool needed_elsewhere(OpId id) const {
+    const auto& consumers = program_.consumers[id.value()];
+    return std::any_of(consumers.begin(), consumers.end(),
+                       [&](const Consumer& consumer) { return !called(consumer.operation); });
+  }
+
+  /// The results of a call that go back in one message; none if they must not wait.
+  [[nodiscard]] Reply replied(const Call& call) const {
+    Reply reply;
+    for (const OpId id : call) {
+      for (const Consumer& consumer : program_.consumers[id.value()]) {
+        const Operation& reader = program_.graph[consumer.operation];
+        if (reader.kind == OpKind::q && !layout_.called(reader)) {
+          return {};
+        }
+      }
+      if (program_.graph[id].kind != OpKind::q && needed_elsewhere(id)) {
+        reply.push_back(id);
+      }
+    }
+    return reply;
+  }
+
+  /// What the cache side makes for this operation of the pool alone.
+  [[nodiscard]] Reply sent_together(const Operation& reader) const {
+    Reply reply;
+    for (const Edge& edge : reader.inputs) {
+      const bool alone = program_.consumers[edge.from.value()].size() == 1;
+      if (alone && !called(edge.from) && program_.graph[edge.from].step == reader.step) {
+        reply.push_back(edge.from);
+      }
+    }
+    return reply;
+  }
+
+  void add_reply(const Reply& reply) {
+    if (reply.size() < 2) {
+      return;
+    }
+    for (const OpId id : reply) {
+      program_.reply_of[id.value()] = static_cast<std::uint32_t>(program_.replies.size());
+    }
+    program_.replies.push_back(reply);
+  }
+
+  Program& program_;
+  const Layout& layout_;
+  Groups groups_;
+  std::map<std::size_t, std::uint32_t> call_of_leader_;
+};
+
+}  // namespace
+
+void add_calls(Program& program, const Layout& layout) {
+  const auto& operations = program.graph.operations;
+  if (std::any_of(operations.begin(), operations.end(),
+                  [&](const Operation& operation) { return layout.called(operation); })) {
+    CallBuilder(program, layout).build();
+    program.pool_instances = layout.pool_instances();
+  }
+}
+
+}  // namespace qfs

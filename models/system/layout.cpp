@@ -1,0 +1,171 @@
+#include "system/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "system/system_config.hpp"
+
+namespace qfs {
+namespace {
+
+std::vector<DeviceId> ids(std::size_t first, std::size_t count) {
+  std::vector<DeviceId> ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    ids.emplace_back(first + i);
+  }
+  return ids;
+}
+
+std::string plural(const std::string& name, std::size_t count) {
+  return count == 1 ? name : name + "s";
+}
+
+}  // namespace
+
+Layout::Layout(const LayoutConfig& config) : config_(config) {
+  switch (config.arrangement) {
+    case Arrangement::colocated:
+      add_devices("compute_device", 1, DeviceSide::compute);
+      break;
+    case Arrangement::two_device:
+      build_two_device();
+      break;
+    case Arrangement::pooled:
+      build_pooled();
+      break;
+    case Arrangement::tensor_parallel:
+      build_tensor_parallel();
+      break;
+  }
+  fill_holdings();
+}
+
+void Layout::add_devices(const std::string& name, std::size_t count, DeviceSide side) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string numbered = count == 1 ? name : fmt::format("{}_{}", name, i);
+    devices_.push_back({numbered, side, {}, {}});
+  }
+}
+
+/// A port each way between the hub and all the leaves together, or a pair for each of them.
+void Layout::add_port_pairs(DeviceId hub, const std::string& hub_name,
+                            const std::vector<DeviceId>& leaves, const std::string& leaves_name) {
+  if (config_.ports == Ports::shared) {
+    ports_.push_back({"link.to_" + plural(leaves_name, leaves.size()), {hub}, leaves});
+    ports_.push_back({"link.to_" + hub_name, leaves, {hub}});
+    return;
+  }
+  for (const DeviceId leaf : leaves) {
+    const std::string& name = devices_[leaf.value()].name;
+    ports_.push_back({"link.to_" + name, {hub}, {leaf}});
+    ports_.push_back({fmt::format("link.{}_to_{}", name, hub_name), {leaf}, {hub}});
+  }
+}
+
+void Layout::build_two_device() {
+  add_devices("compute_device", 1, DeviceSide::compute);
+  add_devices("cache_device", config_.split.devices, DeviceSide::cache);
+  add_port_pairs(DeviceId(0), "compute_device", ids(1, config_.split.devices), "cache_device");
+}
+
+/// The first cache device owns the requests; the others have links to it alone.
+void Layout::build_pooled() {
+  const std::size_t instances = config_.pool.instances;
+  add_devices("pool", instances, DeviceSide::compute);
+  add_devices("cache_device", config_.split.devices, DeviceSide::cache);
+  for (DeviceRole& device : devices_) {
+    device.batching = config_.pool.batching;
+  }
+  const DeviceId owner(instances);
+  const std::vector<DeviceId> pool = ids(0, instances);
+  ports_.push_back({"link.to_pool", {owner}, pool});
+  ports_.push_back({"link.to_" + devices_[owner.value()].name, pool, {owner}});
+  if (config_.split.devices > 1) {
+    add_port_pairs(owner, "owner", ids(instances + 1, config_.split.devices - 1),
+                   "other_cache_device");
+  }
+}
+
+/// Every device has a port that its messages to all others share.
+void Layout::build_tensor_parallel() {
+  add_devices("device", config_.ranks, DeviceSide::compute);
+  const std::vector<DeviceId> all = ids(0, config_.ranks);
+  for (const DeviceId from : all) {
+    std::vector<DeviceId> others = all;
+    std::erase(others, from);
+    ports_.push_back({"link.from_" + devices_[from.value()].name, {from}, std::move(others)});
+  }
+}
+
+bool Layout::on_shard(OpKind kind) const { return kind == OpKind::sweep || kind == OpKind::append; }
+
+bool Layout::on_pool(OpKind kind) const {
+  switch (kind) {
+    case OpKind::k:
+    case OpKind::v:
+    case OpKind::kv:
+    case OpKind::ffn:
+    case OpKind::lm_head:
+      return true;
+    case OpKind::q:
+    case OpKind::o:
+      return config_.pool.projections == Projections::pool;
+    default:
+      return false;
+  }
+}
+
+bool Layout::called(const Operation& operation) const {
+  return config_.arrangement == Arrangement::pooled && on_pool(operation.kind);
+}
+
+DeviceId Layout::device_of(const Operation& operation) const {
+  switch (config_.arrangement) {
+    case Arrangement::colocated:
+      return DeviceId(0);
+    case Arrangement::two_device:
+      return DeviceId(on_shard(operation.kind) ? 1 + operation.shard : 0);
+    case Arrangement::pooled:
+      if (on_pool(operation.kind)) {
+        return DeviceId(0);
+      }
+      return DeviceId(config_.pool.instances + (on_shard(operation.kind) ? operation.shard : 0));
+    case Arrangement::tensor_parallel:
+      return DeviceId(operation.shard);
+  }
+  throw std::logic_error("Layout::device_of: unknown arrangement");
+}
+
+/// What each device can be asked to execute follows from device_of.
+void Layout::fill_holdings() {
+  const bool parallel = config_.arrangement == Arrangement::tensor_parallel;
+  const std::size_t shards = parallel ? config_.ranks : config_.split.devices;
+  for (const auto& [kind, name] : enum_names<OpKind>) {
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      Operation operation;
+      operation.kind = kind;
+      operation.shard = shard;
+      const std::size_t first = device_of(operation).value();
+      const std::size_t copies = called(operation) ? config_.pool.instances : 1;
+      for (std::size_t device = first; device < first + copies; ++device) {
+        Holdings& holdings = devices_[device].holdings;
+        holdings.operations.insert(kind);
+        holdings.weights = parallel ? Part{shard, shards} : Part{};
+        holdings.split = config_.split;
+        holdings.merge = config_.split.merge;
+        if (kind == OpKind::sweep) {
+          holdings.shard = shard;
+        }
+      }
+    }
+  }
+}
+
+Layout layout_of(const SystemConfig& config) {
+  return Layout({config.arrangement, config.pool, config.ports, cache_split(config.graph),
+                 config.graph.ranks});
+}
+
+}  // namespace qfs

@@ -1,0 +1,16 @@
+// From a run's configuration to that of the system under simulation at one of its points.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/config/run_config.hpp"
+#include "system/system_config.hpp"
+
+namespace qfs {
+
+/// The contexts of all requests, wave by wave.
+std::vector<std::size_t> request_contexts(const RunConfig& config, std::size_t context);
+SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_t context);
+
+}  // namespace qfs
