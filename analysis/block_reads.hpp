@@ -60,4 +60,9 @@ constexpr bool qkv_together(const BlockReads& reads, std::size_t layer) {
 }
 constexpr bool kv_together(const BlockReads& reads) { return reads.k == reads.v; }
 
+/// Whether q reads the stream as the feed-forward before it leaves it.
+constexpr bool q_reads_ffn(const BlockReads& reads) {
+  return reads.q == (reads.ffn_first ? ReadPoint::after_ffn : ReadPoint::input);
+}
+
 }  // namespace qfs

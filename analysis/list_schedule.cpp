@@ -7,6 +7,9 @@
 namespace qfs {
 namespace {
 
+/// Times up to this factor later are one instant: sums of the same terms in another order.
+constexpr double simultaneous = 1.0 + 1e-13;
+
 AnalyticCost bytes_alone(Bytes bytes) {
   AnalyticCost cost;
   cost.bytes = bytes;
@@ -26,38 +29,73 @@ ListSchedule::Port ListSchedule::add_port(Seconds message_overhead, BytesPerSeco
   return ports_.size() - 1;
 }
 
-ListSchedule::Task ListSchedule::add(Node node, Tasks after) {
-  std::sort(after.begin(), after.end());
-  after.erase(std::unique(after.begin(), after.end()), after.end());
+ListSchedule::Task ListSchedule::add(Node node) {
+  std::sort(node.after.begin(), node.after.end());
+  node.after.erase(std::unique(node.after.begin(), node.after.end()), node.after.end());
+  node.waits_for = node.after.size();
   const Task task = nodes_.size();
-  node.waits_for = after.size();
-  nodes_.push_back(std::move(node));
-  for (const Task earlier : after) {
+  for (const Task earlier : node.after) {
     assert(earlier < task);
     nodes_[earlier].before.push_back(task);
   }
+  nodes_.push_back(std::move(node));
   return task;
 }
 
 ListSchedule::Task ListSchedule::add_operation(Device device, const AnalyticCost& cost,
-                                               const Rank& rank, Tasks after) {
-  return add({Node::Kind::operation, device, cost, rank}, std::move(after));
+                                               const Turn& turn, Tasks after) {
+  return add({Node::Kind::operation, device, cost, turn, std::move(after)});
 }
 
-ListSchedule::Task ListSchedule::add_write(Device device, Bytes bytes, Tasks after) {
-  return add({Node::Kind::write, device, bytes_alone(bytes), {}}, std::move(after));
+ListSchedule::Task ListSchedule::add_instant(Device device, const Turn& turn, Tasks after) {
+  return add({Node::Kind::instant, device, {}, turn, std::move(after)});
+}
+
+ListSchedule::Task ListSchedule::add_write(Device device, Bytes bytes, std::size_t step,
+                                           Tasks after) {
+  return add({Node::Kind::write, device, bytes_alone(bytes), {step, 0}, std::move(after)});
 }
 
 ListSchedule::Task ListSchedule::add_message(Port port, Bytes bytes, Tasks after) {
-  return add({Node::Kind::message, port, bytes_alone(bytes), {}}, std::move(after));
+  assert(!after.empty());
+  const std::size_t step = nodes_[after.front()].turn.step;
+  return add({Node::Kind::message, port, bytes_alone(bytes), {step, 0}, std::move(after)});
+}
+
+/// Whether an operation on another device reads, in that step, what the task hands on. A write
+/// counts if something in the step waits for it.
+bool ListSchedule::read_elsewhere(Task task, Device device, std::size_t step) const {
+  const auto in_step = [&](Task later) { return nodes_[later].turn.step == step; };
+  const auto reads = [&](Task later) {
+    const Node& node = nodes_[later];
+    switch (node.kind) {
+      case Node::Kind::message:
+        return read_elsewhere(later, device, step);
+      case Node::Kind::operation:
+      case Node::Kind::instant:
+        return node.place != device && in_step(later);
+      case Node::Kind::write:
+        return node.place != device && std::any_of(node.before.begin(), node.before.end(), in_step);
+    }
+    return false;
+  };
+  const Tasks& before = nodes_[task].before;
+  return std::any_of(before.begin(), before.end(), reads);
 }
 
 std::vector<double> ListSchedule::run() {
   ends_.assign(nodes_.size(), unlimited);
+  Tasks first;
   for (Task task = 0; task < nodes_.size(); ++task) {
-    if (nodes_[task].waits_for == 0) {
-      make_ready(task);
+    Node& node = nodes_[task];
+    node.awaited_elsewhere =
+        node.kind == Node::Kind::operation && read_elsewhere(task, node.place, node.turn.step);
+    if (node.waits_for == 0) {
+      first.push_back(task);
     }
+  }
+  for (const Task task : first) {
+    make_ready(task);
   }
   do {
     start_operations();
@@ -71,10 +109,13 @@ void ListSchedule::schedule(double time, What what, Task task) {
 
 void ListSchedule::make_ready(Task task) {
   Node& node = nodes_[task];
-  node.ready = now_;
+  node.ready = instant_;
   switch (node.kind) {
     case Node::Kind::operation:
       devices_[node.place].ready.push_back(task);
+      break;
+    case Node::Kind::instant:
+      end(task);
       break;
     case Node::Kind::write:
       start_stream(task);
@@ -110,7 +151,7 @@ void ListSchedule::start_operations() {
 void ListSchedule::start_next(DeviceState& device) {
   const auto key = [this](Task task) {
     const Node& node = nodes_[task];
-    return std::tuple(!node.rank.awaited_elsewhere, node.ready, node.rank.order);
+    return std::tuple(!node.awaited_elsewhere, node.ready, node.turn.order);
   };
   const auto next = std::min_element(device.ready.begin(), device.ready.end(),
                                      [&](Task a, Task b) { return key(a) < key(b); });
@@ -159,12 +200,28 @@ void ListSchedule::handle(const Event& event) {
   }
 }
 
-/// Ends the streams that end now; whether there was one.
+/// Handles what happens in this instant; whether there was anything.
+bool ListSchedule::settle_events() {
+  bool any = false;
+  while (!events_.empty() && events_.top().time <= instant_ * simultaneous) {
+    const Event event = events_.top();
+    events_.pop();
+    now_ = std::max(now_, event.time);
+    handle(event);
+    any = true;
+  }
+  return any;
+}
+
+/// Ends the streams that end in this instant; whether there was one.
 bool ListSchedule::settle_memories() {
   bool any = false;
   for (DeviceState& device : devices_) {
-    while (const auto stream = device.memory.take_end_by(now_)) {
+    double end = device.memory.next_end();
+    while (const auto stream = device.memory.take_end_by(instant_ * simultaneous)) {
+      now_ = std::max(now_, end);
       end_part(device.streams[*stream]);
+      end = device.memory.next_end();
       any = true;
     }
   }
@@ -178,20 +235,20 @@ bool ListSchedule::step() {
   if (!events_.empty()) {
     next = events_.top().time;
   }
-  for (DeviceState& device : devices_) {
+  for (const DeviceState& device : devices_) {
     next = std::min(next, device.memory.next_end());
   }
   if (next == unlimited) {
     return false;
   }
-  now_ = next;
-  do {
-    while (!events_.empty() && events_.top().time <= now_) {
-      const Event event = events_.top();
-      events_.pop();
-      handle(event);
-    }
-  } while (settle_memories() || (!events_.empty() && events_.top().time <= now_));
+  if (next > instant_ * simultaneous) {
+    instant_ = next;
+  }
+  bool any = true;
+  while (any) {
+    any = settle_events();
+    any = settle_memories() || any;
+  }
   return true;
 }
 

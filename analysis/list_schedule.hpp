@@ -21,11 +21,23 @@ class ListSchedule {
   using Task = std::size_t;
   using Tasks = std::vector<Task>;
 
-  /// Among operations that are ready: those that another device awaits, then the one ready the
-  /// longest, then the least order.
-  struct Rank {
-    bool awaited_elsewhere = false;
+  /// Among operations that are ready: those whose result another device awaits in this step, then
+  /// the one ready the longest, then the least order.
+  struct Turn {
+    std::size_t step = 0;
     std::size_t order = 0;
+  };
+  struct Node {
+    enum class Kind { operation, instant, write, message } kind;
+    std::size_t place;  // device or port
+    AnalyticCost cost;  // bytes alone of a write and of a message
+    Turn turn;
+    Tasks after = {};
+    Tasks before = {};
+    bool awaited_elsewhere = false;
+    std::size_t waits_for = 0;
+    std::size_t parts_left = 0;  // of an operation in execution: stream, arithmetic
+    double ready = 0;
   };
 
   Device add_device(const AnalyticDevice& device);
@@ -34,25 +46,20 @@ class ListSchedule {
 
   /// One at a time on the device's executor: launches, then its memory stream beside its
   /// arithmetic.
-  Task add_operation(Device device, const AnalyticCost& cost, const Rank& rank, Tasks after);
+  Task add_operation(Device device, const AnalyticCost& cost, const Turn& turn, Tasks after);
+  /// What takes no time and no executor: it has happened when what it waits for has.
+  Task add_instant(Device device, const Turn& turn, Tasks after);
   /// A stream of the device's memory without the executor.
-  Task add_write(Device device, Bytes bytes, Tasks after);
+  Task add_write(Device device, Bytes bytes, std::size_t step, Tasks after);
+  /// Belongs to the step of what it waits for: at least one task.
   Task add_message(Port port, Bytes bytes, Tasks after);
 
   /// Every task's end, by task. Tasks wait for earlier tasks only.
   std::vector<double> run();
+  /// By task; `after` and `before` are the graph.
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
-  struct Node {
-    enum class Kind { operation, write, message } kind;
-    std::size_t place;  // device or port
-    AnalyticCost cost;  // bytes alone of a write and of a message
-    Rank rank;
-    std::size_t waits_for = 0;
-    std::size_t parts_left = 0;  // of an operation in execution: stream, arithmetic
-    double ready = 0;
-    Tasks before = {};
-  };
   struct DeviceState {
     AnalyticDevice device;
     FluidMemory memory;
@@ -77,7 +84,8 @@ class ListSchedule {
     }
   };
 
-  Task add(Node node, Tasks after);
+  Task add(Node node);
+  [[nodiscard]] bool read_elsewhere(Task task, Device device, std::size_t step) const;
   void schedule(double time, What what, Task task);
   void make_ready(Task task);
   void start_stream(Task task);
@@ -89,6 +97,7 @@ class ListSchedule {
   void end(Task task);
   void handle(const Event& event);
   bool step();
+  bool settle_events();
   bool settle_memories();
 
   std::vector<Node> nodes_;
@@ -97,6 +106,7 @@ class ListSchedule {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<double> ends_;
   double now_ = 0;
+  double instant_ = 0;  // the first of the times that rounding alone tells from now_
   std::size_t events_made_ = 0;
 };
 

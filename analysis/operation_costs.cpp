@@ -1,6 +1,8 @@
 #include "analysis/operation_costs.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "analysis/block_reads.hpp"
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr std::int64_t lse_bytes = 4;    // fp32, whatever the wire's format
 constexpr std::int64_t token_bytes = 4;  // the arg max that the LM head writes
+constexpr std::int64_t logit_bytes = 4;  // by which the ranks' candidates are compared
 
 constexpr std::int64_t count(std::size_t value) { return static_cast<std::int64_t>(value); }
 
@@ -45,6 +48,14 @@ Seconds time_alone(const AnalyticCost& cost, const AnalyticDevice& device) {
   return launch_time(cost, device) + std::max(memory, arithmetic_time(cost, device));
 }
 
+AnalyticCosts::AnalyticCosts(const AnalyticParameters& parameters, std::size_t slices)
+    : parameters_(parameters), shape_(parameters.shape) {
+  shape_.heads /= slices;
+  shape_.kv_heads /= slices;
+  shape_.ffn /= slices;
+  shape_.vocab /= slices;
+}
+
 // Weights are read once for the wave, multiplied once per request.
 AnalyticCost AnalyticCosts::product(std::size_t in, std::size_t out) const {
   const std::int64_t values = count(in) * count(out);
@@ -63,76 +74,94 @@ AnalyticCost AnalyticCosts::with_activations(AnalyticCost cost, Bytes activation
 }
 
 Bytes AnalyticCosts::residual() const {
-  return bytes_of(1, parameters_.shape.hidden, parameters_.formats.residual_wire);
+  return bytes_of(1, shape_.hidden, parameters_.formats.residual_wire);
 }
 
 // One value per query channel: the query, and the attention's output, of one request.
 Bytes AnalyticCosts::attention() const {
-  return bytes_of(parameters_.shape.heads, parameters_.shape.head_dim, parameters_.formats.wire);
+  return bytes_of(shape_.heads, shape_.head_dim, parameters_.formats.wire);
 }
 
 Bytes AnalyticCosts::current_k() const {
-  return bytes_of(parameters_.shape.kv_heads, parameters_.shape.head_dim, parameters_.formats.wire);
+  return bytes_of(shape_.kv_heads, shape_.head_dim, parameters_.formats.wire);
 }
 
 Bytes AnalyticCosts::cache_row() const {
-  return bytes_of(2 * parameters_.shape.kv_heads, parameters_.shape.head_dim,
-                  parameters_.formats.kv);
+  return bytes_of(2 * shape_.kv_heads, shape_.head_dim, parameters_.formats.kv);
 }
 
 Bytes AnalyticCosts::q_message() const { return count(parameters_.batch) * attention(); }
 
-Bytes AnalyticCosts::kv_message() const { return count(parameters_.batch) * 2 * current_k(); }
+Bytes AnalyticCosts::kv_message() const { return kv_message(parameters_.batch); }
 
-Bytes AnalyticCosts::k_or_v_message() const { return count(parameters_.batch) * current_k(); }
+Bytes AnalyticCosts::kv_message(std::size_t members) const {
+  return count(members) * 2 * current_k();
+}
+
+Bytes AnalyticCosts::k_or_v_message() const { return k_or_v_message(parameters_.batch); }
+
+Bytes AnalyticCosts::k_or_v_message(std::size_t members) const {
+  return count(members) * current_k();
+}
 
 Bytes AnalyticCosts::partial_message() const {
-  const Bytes lse(count(parameters_.shape.heads) * lse_bytes);
+  const Bytes lse(count(shape_.heads) * lse_bytes);
   return count(parameters_.batch) * (attention() + lse);
 }
 
+Bytes AnalyticCosts::residual_message() const { return count(parameters_.batch) * residual(); }
+
+Bytes AnalyticCosts::token() const {
+  return Bytes(token_bytes + (parameters_.ranks > 1 ? logit_bytes : 0));
+}
+
+Bytes AnalyticCosts::token_message() const { return count(parameters_.batch) * token(); }
+
 AnalyticCost AnalyticCosts::q() const {
-  const ModelShape& shape = parameters_.shape;
-  return with_activations(product(shape.hidden, shape.q_width()), residual() + attention());
+  return with_activations(product(shape_.hidden, shape_.q_width()), residual() + attention());
 }
 
 AnalyticCost AnalyticCosts::kv() const {
-  const ModelShape& shape = parameters_.shape;
-  return with_activations(product(shape.hidden, 2 * shape.kv_width()),
+  return with_activations(product(shape_.hidden, 2 * shape_.kv_width()),
                           residual() + 2 * current_k());
 }
 
 AnalyticCost AnalyticCosts::k_or_v() const {
-  const ModelShape& shape = parameters_.shape;
-  return with_activations(product(shape.hidden, shape.kv_width()), residual() + current_k());
+  return with_activations(product(shape_.hidden, shape_.kv_width()), residual() + current_k());
 }
 
 AnalyticCost AnalyticCosts::qkv() const {
-  const ModelShape& shape = parameters_.shape;
-  const std::size_t width = shape.q_width() + 2 * shape.kv_width();
-  return with_activations(product(shape.hidden, width), residual() + attention() + 2 * current_k());
+  const std::size_t width = shape_.q_width() + 2 * shape_.kv_width();
+  return with_activations(product(shape_.hidden, width),
+                          residual() + attention() + 2 * current_k());
+}
+
+AnalyticCost AnalyticCosts::sweep(std::size_t positions) const {
+  return sweep(std::vector<std::size_t>(parameters_.batch, positions));
 }
 
 // Per query head and position: head_dim MACs for the score, head_dim for the value, one
 // exponential.
-AnalyticCost AnalyticCosts::sweep(std::size_t positions) const {
-  const ModelShape& shape = parameters_.shape;
+AnalyticCost AnalyticCosts::sweep(std::span<const std::size_t> positions) const {
   const bool square = parameters_.attention.form == AttentionForm::score_matrix;
-  const std::int64_t scores =  // of one head
-      count(parameters_.batch) * count(positions) * (square ? count(positions) : 1);
   AnalyticCost cost;
   cost.launches = 1;
-  cost.bytes = count(parameters_.batch) * swept_bytes(positions);
-  cost.macs = Macs(scores * 2 * count(shape.q_width()));
-  cost.exps = Exps(scores * count(shape.heads));
-  const Bytes lse(count(shape.heads) * lse_bytes);
-  return with_activations(cost, 2 * attention() + lse + matrix_bytes(positions));
+  for (const std::size_t rows : positions) {
+    const std::int64_t scores = count(rows) * (square ? count(rows) : 1);  // of one head
+    cost.bytes += swept_bytes(rows);
+    cost.macs += Macs(scores * 2 * count(shape_.q_width()));
+    cost.exps += Exps(scores * count(shape_.heads));
+    if (parameters_.accounting == Accounting::full) {
+      cost.bytes += matrix_bytes(rows);
+    }
+  }
+  const Bytes lse(count(shape_.heads) * lse_bytes);
+  return with_activations(cost, 2 * attention() + lse);
 }
 
 // 003: K and V once; a transposed K is written and read besides, copies for every query head
 // likewise.
 Bytes AnalyticCosts::swept_bytes(std::size_t positions) const {
-  const ModelShape& shape = parameters_.shape;
   const std::int64_t rows = count(positions);
   const Bytes once = rows * cache_row();
   switch (parameters_.attention.form) {
@@ -142,7 +171,7 @@ Bytes AnalyticCosts::swept_bytes(std::size_t positions) const {
     case AttentionForm::transposed_k:
       return once + rows * cache_row();  // K is half of it: written, read
     case AttentionForm::expanded_heads:
-      return once + 2 * rows * bytes_of(2 * shape.heads, shape.head_dim, parameters_.formats.kv);
+      return once + 2 * rows * bytes_of(2 * shape_.heads, shape_.head_dim, parameters_.formats.kv);
   }
   return once;
 }
@@ -154,41 +183,53 @@ Bytes AnalyticCosts::matrix_bytes(std::size_t positions) const {
     return Bytes(0);
   }
   const std::int64_t n = count(positions);
-  const std::int64_t heads = count(parameters_.shape.heads);
+  const std::int64_t heads = count(shape_.heads);
   const std::int64_t matrices = 4 * n * n;
-  const std::int64_t rows = 2 * (n - 1) * count(parameters_.shape.head_dim);
+  const std::int64_t rows = 2 * (n - 1) * count(shape_.head_dim);
   return Bytes(4 * heads * (matrices + rows));
 }
 
+// One rank of several writes a partial sum, to which `reduce` adds the residual.
 AnalyticCost AnalyticCosts::o() const {
-  const ModelShape& shape = parameters_.shape;
-  Bytes in = attention();
-  if (parameters_.current_token == CurrentToken::append_first) {
-    in += Bytes(count(shape.heads) * lse_bytes);  // reads the sweep's result itself
+  Bytes activations = attention() + residual();
+  if (parameters_.ranks == 1) {
+    activations += residual();
   }
-  return with_activations(product(shape.q_width(), shape.hidden), in + residual() + residual());
+  if (parameters_.current_token == CurrentToken::append_first && parameters_.split.devices == 1) {
+    activations += Bytes(count(shape_.heads) * lse_bytes);  // reads the sweep's result itself
+  }
+  return with_activations(product(shape_.q_width(), shape_.hidden), activations);
 }
 
 AnalyticCost AnalyticCosts::ffn() const {
-  const ModelShape& shape = parameters_.shape;
-  AnalyticCost cost = product(shape.hidden, 2 * shape.ffn);  // gate with up, one launch
-  cost += product(shape.ffn, shape.hidden);                  // down
-  cost.exps = Exps(count(parameters_.batch) * count(shape.ffn));
+  AnalyticCost cost = product(shape_.hidden, 2 * shape_.ffn);  // gate with up, one launch
+  cost += product(shape_.ffn, shape_.hidden);                  // down
+  cost.exps = Exps(count(parameters_.batch) * count(shape_.ffn));
   return with_activations(cost, residual() + residual());
 }
 
+AnalyticCost AnalyticCosts::reduce() const {
+  AnalyticCost cost;
+  cost.launches = 1;
+  return with_activations(cost, (count(parameters_.ranks) + 2) * residual());
+}
+
 AnalyticCost AnalyticCosts::lm_head() const {
-  const ModelShape& shape = parameters_.shape;
-  return with_activations(product(shape.hidden, shape.vocab), residual() + Bytes(token_bytes));
+  return with_activations(product(shape_.hidden, shape_.vocab), residual() + token());
 }
 
 Bytes AnalyticCosts::append(std::size_t token) const {
+  return append(std::vector<std::size_t>(parameters_.batch, parameters_.context + token));
+}
+
+Bytes AnalyticCosts::append(std::span<const std::size_t> rows) const {
   if (parameters_.accounting == Accounting::weights_and_sweep) {
     return Bytes(0);
   }
   const bool copies = parameters_.attention.growth == CacheGrowth::copying;
-  const std::int64_t old_rows = copies ? count(parameters_.context + token) : 0;
-  return count(parameters_.batch) * (2 * old_rows + 1) * cache_row();
+  const std::size_t old_rows =
+      copies ? std::accumulate(rows.begin(), rows.end(), std::size_t{0}) : 0;
+  return count(2 * old_rows + rows.size()) * cache_row();
 }
 
 std::size_t AnalyticCosts::swept_positions(std::size_t token) const {
@@ -199,22 +240,6 @@ std::size_t AnalyticCosts::swept_positions(std::size_t token) const {
 bool AnalyticCosts::fused_qkv(std::size_t layer) const {
   return parameters_.current_token == CurrentToken::append_first &&
          qkv_together(block_reads(parameters_.block), layer);
-}
-
-AnalyticCost AnalyticCosts::static_layers() const {
-  AnalyticCost cost;
-  for (std::size_t layer = 0; layer < parameters_.shape.layers; ++layer) {
-    cost += o();
-    cost += ffn();
-    if (fused_qkv(layer)) {
-      cost += qkv();
-    } else if (cost += q(); kv_together(block_reads(parameters_.block))) {
-      cost += kv();
-    } else {
-      cost += 2 * k_or_v();
-    }
-  }
-  return cost;
 }
 
 }  // namespace qfs

@@ -1,39 +1,14 @@
-// A lower bound of one step: no resource can finish its share of the step's work faster than at its
-// peak rate.
+// Lower bounds: no resource can finish its share of the work faster than at its peak rate.
 #pragma once
 
 #include <array>
 #include <cstddef>
 
+#include "analysis/arrangement.hpp"
 #include "analysis/parameters.hpp"
-#include "base/enum_names.hpp"
+#include "analysis/resources.hpp"
 
 namespace qfs {
-
-enum class AnalyticResource {
-  compute_memory,
-  compute_arithmetic,
-  compute_launch,
-  cache_memory,
-  cache_arithmetic,
-  cache_launch,
-  link_to_cache,
-  link_to_compute,
-};
-
-inline constexpr std::size_t analytic_resources = 8;
-
-template <>
-inline constexpr EnumNames<AnalyticResource, analytic_resources> enum_names<AnalyticResource>{{
-    {AnalyticResource::compute_memory, "compute_device memory"},
-    {AnalyticResource::compute_arithmetic, "compute_device arithmetic"},
-    {AnalyticResource::compute_launch, "compute_device launches"},
-    {AnalyticResource::cache_memory, "cache_device memory"},
-    {AnalyticResource::cache_arithmetic, "cache_device arithmetic"},
-    {AnalyticResource::cache_launch, "cache_device launches"},
-    {AnalyticResource::link_to_cache, "link.to_cache_device"},
-    {AnalyticResource::link_to_compute, "link.to_compute_device"},
-}};
 
 struct Roofline {
   Seconds time;                                    // the longest of busy
@@ -45,10 +20,23 @@ struct Roofline {
   }
 };
 
-/// Bounds of step `token` (from 0). Counted is what the step cannot end without. With current_token
-/// merge that leaves out the appends and the last layer's k, v message, which may still be under
-/// way when the step ends.
+/// Bounds of step `token` (from 0) of a wave, whatever else is in flight. Counted is what the step
+/// cannot end without: what its end waits for, and messages that are surely ahead of such on their
+/// port. With current_token merge that leaves out the appends and the last layer's k, v message,
+/// which may still be under way when the step ends. (Ranks without an LM head start a later step
+/// each on its own, so there only token 0 is bounded.)
+Roofline step_roofline(AnalyticArrangement arrangement, const AnalyticParameters& parameters,
+                       std::size_t token);
+
+/// Bounds of one round, a token of every wave in flight, when rounds follow each other for long:
+/// all that step `token` of all waves does. An executor does one operation at a time, each of which
+/// takes its launches and the longer of memory and arithmetic.
+Roofline round_bound(AnalyticArrangement arrangement, const AnalyticParameters& parameters,
+                     std::size_t token);
+
 Roofline two_device_roofline(const AnalyticParameters& parameters, std::size_t token);
 Roofline colocated_roofline(const AnalyticParameters& parameters, std::size_t token);
+Roofline pooled_roofline(const AnalyticParameters& parameters, std::size_t token);
+Roofline tensor_parallel_roofline(const AnalyticParameters& parameters, std::size_t token);
 
 }  // namespace qfs

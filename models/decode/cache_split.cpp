@@ -3,73 +3,81 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/random.hpp"
 #include "decode/draw.hpp"
 
 namespace qfs {
-namespace {
 
-using Shards = std::vector<std::vector<std::size_t>>;
-
-Shards contiguous(std::size_t devices, std::size_t context) {
-  Shards shards(devices);
-  for (std::size_t shard = 0; shard < devices; ++shard) {
-    const std::size_t begin = shard * context / devices;
-    shards[shard].resize((shard + 1) * context / devices - begin);
-    std::iota(shards[shard].begin(), shards[shard].end(), begin);
+ShardPlan::ShardPlan(const CacheSplit& split, std::size_t request, std::size_t context,
+                     std::size_t tokens)
+    : split_(split),
+      context_(context),
+      random_(split.seed, stream_of(StreamOwner::split, request, 0)) {
+  if (split.by == SplitBy::any) {
+    draw_shares();
   }
-  return shards;
+  std::vector<std::size_t> rows = initial_rows();
+  rows_ = rows;
+  for (std::size_t token = 0; token < tokens; ++token) {
+    const auto shortest = std::min_element(rows.begin(), rows.end());
+    append_to_.push_back(static_cast<std::size_t>(shortest - rows.begin()));
+    for (std::size_t shard = 0; shard < rows.size(); ++shard) {
+      rows[shard] += takes_append(shard, token) ? 1 : 0;
+    }
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+  }
 }
 
 /// Each device gets a random share, some none; then every position goes to a device by those
 /// shares.
-Shards scattered(const CacheSplit& split, std::size_t request, std::size_t context) {
-  const Random random(split.seed, stream_of(StreamOwner::split, request, 0));
-  std::vector<double> up_to(split.devices);  // running sum of the shares
+void ShardPlan::draw_shares() {
   double sum = 0;
-  for (std::size_t shard = 0; shard < split.devices; ++shard) {
-    const double share = random.uniform(shard);
+  for (std::size_t shard = 0; shard < split_.devices; ++shard) {
+    const double share = random_.uniform(shard);
     sum += share < 0.25 ? 0 : share;
-    up_to[shard] = sum;
+    shares_up_to_.push_back(sum);
   }
-  Shards shards(split.devices);
-  for (std::size_t position = 0; position < context; ++position) {
-    const double drawn = sum * random.uniform(split.devices + position);
-    const auto after = std::upper_bound(up_to.begin(), up_to.end(), drawn);
-    const auto shard = static_cast<std::size_t>(after - up_to.begin());
-    shards[std::min(shard, split.devices - 1)].push_back(position);
-  }
-  return shards;
 }
 
-}  // namespace
+std::size_t ShardPlan::drawn_shard(std::size_t position) const {
+  const double drawn = shares_up_to_.back() * random_.uniform(split_.devices + position);
+  const auto after = std::upper_bound(shares_up_to_.begin(), shares_up_to_.end(), drawn);
+  const auto shard = static_cast<std::size_t>(after - shares_up_to_.begin());
+  return std::min(shard, split_.devices - 1);
+}
 
-ShardPlan::ShardPlan(const CacheSplit& split, std::size_t request, std::size_t context,
-                     std::size_t tokens)
-    : by_heads_(split.by == SplitBy::heads) {
-  if (by_heads_) {
-    const Shards whole = contiguous(1, context);
-    initial_.assign(split.devices, whole.front());
-    return;
-  }
-  initial_ = split.by == SplitBy::positions ? contiguous(split.devices, context)
-                                            : scattered(split, request, context);
-  for (std::size_t token = 0; token < tokens; ++token) {
-    std::size_t shortest = 0;
-    for (std::size_t shard = 1; shard < split.devices; ++shard) {
-      shortest = rows(shard, token) < rows(shortest, token) ? shard : shortest;
+/// Of the contiguous range of a split by positions.
+std::size_t ShardPlan::first_position(std::size_t shard) const {
+  return shard * context_ / split_.devices;
+}
+
+std::vector<std::size_t> ShardPlan::initial_rows() const {
+  std::vector<std::size_t> rows(split_.devices, split_.by == SplitBy::heads ? context_ : 0);
+  if (split_.by == SplitBy::positions) {
+    for (std::size_t shard = 0; shard < split_.devices; ++shard) {
+      rows[shard] = first_position(shard + 1) - first_position(shard);
     }
-    append_to_.push_back(shortest);
+  } else if (split_.by == SplitBy::any) {
+    for (std::size_t position = 0; position < context_; ++position) {
+      ++rows[drawn_shard(position)];
+    }
   }
+  return rows;
 }
 
-std::size_t ShardPlan::rows(std::size_t shard, std::size_t token) const {
-  if (by_heads_) {
-    return initial_[shard].size() + token;
+std::vector<std::size_t> ShardPlan::initial(std::size_t shard) const {
+  std::vector<std::size_t> positions(rows(shard, 0));
+  if (split_.by == SplitBy::any) {
+    auto next = positions.begin();
+    for (std::size_t position = 0; position < context_; ++position) {
+      if (drawn_shard(position) == shard) {
+        *next++ = position;
+      }
+    }
+    return positions;
   }
-  const auto appended = std::count(append_to_.begin(),
-                                   append_to_.begin() + static_cast<std::ptrdiff_t>(token), shard);
-  return initial_[shard].size() + static_cast<std::size_t>(appended);
+  std::iota(positions.begin(), positions.end(),
+            split_.by == SplitBy::positions ? first_position(shard) : std::size_t{0});
+  return positions;
 }
 
 }  // namespace qfs

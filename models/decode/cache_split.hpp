@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "base/random.hpp"
 
 namespace qfs {
 
@@ -48,26 +49,35 @@ struct CacheSplit {
 
 /// The shards of one request, alike in every layer: which of the initial positions each holds, and
 /// who takes the rows to come. An append goes to the shortest shard, the lowest index among equals.
+/// Costs nothing that grows with the context, but split by `any`, where every position is drawn.
 class ShardPlan {
  public:
   /// Of a cache of `context` rows split by positions (for `heads` every shard holds all of them).
   ShardPlan(const CacheSplit& split, std::size_t request, std::size_t context, std::size_t tokens);
 
   /// Ascending; together, each position below `context` once (`heads`: each shard all of them).
-  [[nodiscard]] const std::vector<std::size_t>& initial(std::size_t shard) const {
-    return initial_[shard];
-  }
+  [[nodiscard]] std::vector<std::size_t> initial(std::size_t shard) const;
   /// Whether the row of step `token` is appended to this shard.
   [[nodiscard]] bool takes_append(std::size_t shard, std::size_t token) const {
-    return by_heads_ || append_to_[token] == shard;
+    return split_.by == SplitBy::heads || append_to_[token] == shard;
   }
   /// Rows of the shard before the append of step `token` (`token` may be one past the last step).
-  [[nodiscard]] std::size_t rows(std::size_t shard, std::size_t token) const;
+  [[nodiscard]] std::size_t rows(std::size_t shard, std::size_t token) const {
+    return rows_[token * split_.devices + shard];
+  }
 
  private:
-  bool by_heads_;
-  std::vector<std::vector<std::size_t>> initial_;  // by shard
-  std::vector<std::size_t> append_to_;             // by token: shard
+  void draw_shares();
+  [[nodiscard]] std::size_t first_position(std::size_t shard) const;
+  [[nodiscard]] std::size_t drawn_shard(std::size_t position) const;
+  [[nodiscard]] std::vector<std::size_t> initial_rows() const;
+
+  CacheSplit split_;
+  std::size_t context_;
+  Random random_;                       // of `any`
+  std::vector<double> shares_up_to_;    // of `any`: running sum of the shards' shares
+  std::vector<std::size_t> append_to_;  // by token: shard
+  std::vector<std::size_t> rows_;       // by token and shard
 };
 
 }  // namespace qfs

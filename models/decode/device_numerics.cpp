@@ -166,13 +166,18 @@ Outputs DeviceNumerics::compute(Members members) {
       return append(members);
     case OpKind::sweep:
       return sweep(members);
+    case OpKind::scores:
+      return scores(members);
+    case OpKind::values:
+      return values(members);
     case OpKind::merge:
       return merge(members);
     case OpKind::o:
       return output(members);
     case OpKind::ffn:
       return feed_forward(members);
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
       return reduce(members);
     case OpKind::hold:
       return hold(members);
@@ -272,48 +277,6 @@ Outputs DeviceNumerics::sweep(Members members) {
     // not a wait.
     attend_cache(attention_.form, q, held, std::min(operation->positions, held.positions()),
                  std::span(state).first(width), std::span(state).subspan(width));
-  }
-  return outputs;
-}
-
-/// The states that a merge is given, by shard or, if it merges in order of arrival, as they came.
-std::vector<Partial> DeviceNumerics::partials(const Operation& merge) {
-  std::vector<std::pair<std::uint64_t, Partial>> states;
-  for (std::size_t index = 0; index < merge.inputs.size(); ++index) {
-    const Edge& edge = merge.inputs[index];
-    if (edge.value != ValueKind::partial) {
-      continue;
-    }
-    const std::span<const float> state = argument(merge, index);
-    const std::size_t width = part_of(shape(), edge.part).q_width();
-    const std::span<const float> o = state.first(width);
-    const std::span<const float> lse = state.subspan(width);
-    states.emplace_back(buffer_of(graph_[edge.from]).written,
-                        Partial{{o.begin(), o.end()}, {lse.begin(), lse.end()}});
-  }
-  if (holdings_.merge == MergeOrder::arrival) {
-    std::sort(states.begin(), states.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
-  }
-  std::vector<Partial> partials;
-  for (auto& [written, state] : states) {
-    partials.push_back(std::move(state));
-  }
-  return partials;
-}
-
-Outputs DeviceNumerics::merge(Members members) {
-  Outputs outputs;
-  for (const Operation* operation : members) {
-    const std::vector<Partial> states = partials(*operation);
-    const Edge& last = operation->inputs.back();
-    const bool by_heads = states.size() > 1 && last.part.count > 1;
-    Partial whole = by_heads ? join_heads(states) : merge_shards(states, holdings_.merge);
-    if (operation->inputs.front().value == ValueKind::q) {
-      fold(argument(*operation, 0), argument(*operation, 1), argument(*operation, 2),
-           shape().head_dim, whole.o, whole.lse);
-    }
-    outputs.push_back(std::move(whole.o));
   }
   return outputs;
 }

@@ -85,6 +85,8 @@ class DeviceNumerics {
   Outputs project(Members members);
   Outputs append(Members members);
   Outputs sweep(Members members);
+  Outputs scores(Members members);
+  Outputs values(Members members);
   Outputs merge(Members members);
   Outputs output(Members members);
   Outputs feed_forward(Members members);
@@ -93,6 +95,8 @@ class DeviceNumerics {
   Outputs lm_head(Members members);
   [[nodiscard]] std::size_t chosen_token(const Operation& embed);
   [[nodiscard]] std::vector<Partial> partials(const Operation& merge);
+  void fold_weighed(const Operation& merge, Partial& state);
+  [[nodiscard]] KvRows landed_rows(const Operation& operation);
   [[nodiscard]] std::vector<float> normed(Members members, const std::vector<Bf16>& gain);
   void finish_heads(const Operation& operation, std::span<float> heads,
                     const std::vector<Bf16>& gain) const;

@@ -44,8 +44,15 @@ class RequestBuilder {
     const CacheSplit split = cache_split(config_);
     const bool by_heads = split.by == SplitBy::heads;
     const bool fused = config_.fuse_qkv && config_.current_token == CurrentToken::append_first;
-    return {config_.current_token, config_.ranks, split.devices, by_heads, fused,
-            config_.hold_residual, plan_};
+    return {.current_token = config_.current_token,
+            .ranks = config_.ranks,
+            .shards = split.devices,
+            .by_heads = by_heads,
+            .fused_qkv = fused,
+            .hold_residual = config_.hold_residual,
+            .two_phases = config_.softmax.is_calibrated(),
+            .weigh_current_token = weighs_current_token(config_),
+            .plan = plan_};
   }
 
   /// One operation of the kind a rank.
@@ -109,8 +116,11 @@ Graph make_graph(const ModelShape& shape, const GraphConfig& config) {
   Graph graph;
   for (RequestId request{0}; request.value() < config.contexts.size(); ++request) {
     RequestBuilder builder(graph, shape, config, request);
-    for (StepId step{0}; step.value() < config.tokens; ++step) {
+    for (StepId step{0}; step.value() < tokens_of(config, request); ++step) {
       builder.add_step(step);
+    }
+    if (request == RequestId(0)) {  // the others have about as many
+      graph.operations.reserve(graph.operations.size() * config.contexts.size());
     }
   }
   return graph;

@@ -9,13 +9,15 @@
 namespace qfs {
 
 GraphEvaluation::GraphEvaluation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                                 const CacheSplit& split, RequestId request)
+                                 const CacheSplit& split, RequestId request,
+                                 const SoftmaxUnit& unit)
     : graph_(graph),
       inputs_(inputs),
       log_(log),
       reference_(inputs),
       outputs_(graph.operations.size()),
-      split_(split) {
+      split_(split),
+      unit_(unit) {
   for (LayerId layer{0}; layer.value() < inputs.shape().layers; ++layer) {
     if (split.devices == 1) {
       shards_.push_back({&inputs.cache(request, layer), {}, {}});
@@ -34,22 +36,32 @@ GraphEvaluation::GraphEvaluation(const Graph& graph, const Inputs& inputs, const
 }
 
 void GraphEvaluation::evaluate(const Operation& operation) {
-  OperationReference::Arguments arguments;
+  Arguments arguments;
   for (const Edge& edge : operation.inputs) {
     const Slice slice = slice_of(inputs_.shape(), graph_[edge.from], carried(edge));
     const auto first = of(edge.from).begin() + static_cast<std::ptrdiff_t>(slice.offset);
     arguments.emplace_back(first, first + static_cast<std::ptrdiff_t>(slice.count));
   }
-  Vector& output = outputs_[operation.id.value()];
-  if (operation.kind == OpKind::lm_head) {
-    output.assign(log_.of(operation.id).begin(), log_.of(operation.id).end());
-  } else if (operation.kind == OpKind::append) {
-    shard_of(operation).k.push_back(arguments[0]);
-    shard_of(operation).v.push_back(arguments[1]);
-  } else if (operation.kind == OpKind::sweep) {
-    output = sweep(operation, arguments[0]);
-  } else {
-    output = reference_.output(operation, arguments);
+  outputs_[operation.id.value()] = evaluated(operation, arguments);
+}
+
+GraphEvaluation::Vector GraphEvaluation::evaluated(const Operation& operation,
+                                                   const Arguments& arguments) {
+  switch (operation.kind) {
+    case OpKind::lm_head:
+      return {log_.of(operation.id).begin(), log_.of(operation.id).end()};
+    case OpKind::append:
+      shard_of(operation).k.push_back(arguments[0]);
+      shard_of(operation).v.push_back(arguments[1]);
+      return {};
+    case OpKind::sweep:
+      return sweep(operation, arguments[0]);
+    case OpKind::scores:
+      return scores_reference(arguments[0], rows_of(operation));
+    case OpKind::values:
+      return values(operation, arguments);
+    default:
+      return reference_.output(operation, arguments);
   }
 }
 
@@ -67,6 +79,48 @@ GraphEvaluation::Vector GraphEvaluation::sweep(const Operation& operation, const
   }
   o.insert(o.end(), lse.begin(), lse.end());
   return o;
+}
+
+/// The initial rows, then those appended since. More than have been made: zeros.
+ReferenceRows GraphEvaluation::rows_of(const Operation& operation) {
+  const ModelShape own = part_of(inputs_.shape(), operation.part);
+  const Shard& shard = shard_of(operation);
+  const auto read = [&shard](std::size_t position, std::span<double> k, std::span<double> v) {
+    const std::size_t initial = shard.initial->positions();
+    if (position < initial) {
+      std::vector<float> k_row(k.size());
+      std::vector<float> v_row(v.size());
+      shard.initial->read(position, k_row, v_row);
+      std::ranges::copy(k_row, k.begin());
+      std::ranges::copy(v_row, v.begin());
+    } else if (position - initial < shard.k.size()) {
+      std::ranges::copy(shard.k[position - initial], k.begin());
+      std::ranges::copy(shard.v[position - initial], v.begin());
+    } else {
+      std::ranges::fill(k, 0.0);
+      std::ranges::fill(v, 0.0);
+    }
+  };
+  return {operation.positions, own.kv_heads, own.head_dim, read};
+}
+
+GraphEvaluation::Vector GraphEvaluation::values(const Operation& operation,
+                                                const Arguments& arguments) {
+  std::vector<Vector> extrema;
+  for (std::size_t index = 0; index < arguments.size(); ++index) {
+    if (operation.inputs[index].value == ValueKind::extrema) {
+      extrema.push_back(arguments[index]);
+    }
+  }
+  Vector current;
+  if (weighs_current_token(operation)) {
+    const std::size_t q = arguments.size() - 2;  // then k
+    current = key_scores_reference(arguments[q], arguments[q + 1], inputs_.shape().head_dim);
+  }
+  const Vector* weighed = current.empty() ? nullptr : &current;
+  return values_reference(unit_, anchors_reference(extrema, weighed), arguments[0],
+                          rows_of(operation), weighed)
+      .output(weighed);
 }
 
 }  // namespace qfs

@@ -14,10 +14,10 @@ namespace qfs {
 
 class GraphEvaluation {
  public:
-  /// Evaluates one request, whose cache is split so. Tokens are taken from the log: an arg max is
-  /// not a number that could be close. All references outlive it.
+  /// Evaluates one request, whose cache is split so; `unit`: of calibrated sweeps. Tokens are taken
+  /// from the log: an arg max is not a number that could be close. All references outlive it.
   GraphEvaluation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
-                  const CacheSplit& split, RequestId request);
+                  const CacheSplit& split, RequestId request, const SoftmaxUnit& unit = {});
 
   /// The output of an operation of the request (values.hpp gives the layout).
   [[nodiscard]] const std::vector<double>& of(OpId id) const { return outputs_[id.value()]; }
@@ -32,8 +32,13 @@ class GraphEvaluation {
     std::vector<Vector> v;
   };
 
+  using Arguments = OperationReference::Arguments;
+
   void evaluate(const Operation& operation);
+  [[nodiscard]] Vector evaluated(const Operation& operation, const Arguments& arguments);
   [[nodiscard]] Vector sweep(const Operation& operation, const Vector& q);
+  [[nodiscard]] Vector values(const Operation& operation, const Arguments& arguments);
+  [[nodiscard]] ReferenceRows rows_of(const Operation& operation);
   [[nodiscard]] Shard& shard_of(const Operation& operation) {
     return shards_[operation.layer.value() * split_.devices + operation.shard];
   }
@@ -44,6 +49,7 @@ class GraphEvaluation {
   OperationReference reference_;
   std::vector<Vector> outputs_;  // by operation
   CacheSplit split_;
+  SoftmaxUnit unit_;
   std::vector<Shard> shards_;   // by layer and shard
   std::deque<KvCache> pieces_;  // the initial rows of a split cache
 };

@@ -153,17 +153,61 @@ OpId LayerBuilder::sweep(std::size_t shard, const Projections& made) {
   if (const std::optional<OpId> wait = append_first ? landed_[shard] : before) {
     inputs.push_back({*wait, ValueKind::order});
   }
-  const OpId sweep = add(OpKind::sweep, shard, part, std::move(inputs));
+  const OpKind kind = setting_.two_phases ? OpKind::scores : OpKind::sweep;
+  const OpId sweep = add(kind, shard, part, std::move(inputs));
   graph_[sweep].positions = setting_.plan.rows(shard, append_first ? step + 1 : step);
   return sweep;
 }
 
-/// The shards of a rank and, unless it has been swept with the rest, the current token.
+/// The second phase, for which the extrema of all that shares the shard's rows must be there:
+/// `scores` are those of the rank's shards.
+OpId LayerBuilder::values(std::size_t shard, const Projections& made,
+                          const std::vector<OpId>& scores) {
+  const Part part = part_of_shard(shard);
+  const OpId own = scores[shard - graph_[scores.front()].shard];
+  std::vector<Edge> inputs{{own, ValueKind::scores, part}};
+  for (const OpId sharing : setting_.by_heads ? std::vector{own} : scores) {
+    inputs.push_back({sharing, ValueKind::extrema, part});
+  }
+  if (setting_.weigh_current_token) {
+    inputs.push_back({made.q, ValueKind::q, part});
+    inputs.push_back({made.k, ValueKind::k, part});
+  }
+  const OpId values = add(OpKind::values, shard, part, std::move(inputs));
+  graph_[values].positions = graph_[own].positions;
+  return values;
+}
+
+/// Of a rank, by shard: what returns the partial results.
+std::vector<OpId> LayerBuilder::sweep_all(std::size_t rank, const Projections& made) {
+  const std::size_t shards = setting_.shards / setting_.ranks;  // of a rank
+  const std::size_t first = rank * shards;
+  std::vector<OpId> sweeps;
+  for (std::size_t shard = first; shard < first + shards; ++shard) {
+    sweeps.push_back(sweep(shard, made));
+  }
+  if (!setting_.two_phases) {
+    return sweeps;
+  }
+  std::vector<OpId> seconds;
+  for (std::size_t shard = first; shard < first + shards; ++shard) {
+    seconds.push_back(values(shard, made, sweeps));
+  }
+  return seconds;
+}
+
+/// The shards of a rank and, unless it has been swept with the rest, the current token. What it
+/// weighs on the grid of its row is known where the row is: of shards of the same heads, to each.
 Edge LayerBuilder::merge(std::size_t rank, const Projections& made,
                          const std::vector<OpId>& sweeps) {
   const Part part = part_of_rank(rank);
   std::vector<Edge> inputs;
-  if (setting_.current_token == CurrentToken::merge) {
+  if (setting_.weigh_current_token) {
+    inputs.push_back({made.v, ValueKind::v, part});
+    for (std::size_t i = 0; i < (setting_.by_heads ? sweeps.size() : 1); ++i) {
+      inputs.push_back({sweeps[i], ValueKind::weight, graph_[sweeps[i]].part});
+    }
+  } else if (setting_.current_token == CurrentToken::merge) {
     inputs = {
         {made.q, ValueKind::q, part}, {made.k, ValueKind::k, part}, {made.v, ValueKind::v, part}};
   }
@@ -178,14 +222,9 @@ Edge LayerBuilder::merge(std::size_t rank, const Projections& made,
 
 std::vector<Edge> LayerBuilder::attention(const ReadPoints& read) {
   std::vector<Edge> outputs;
-  const std::size_t shards = setting_.shards / setting_.ranks;  // of a rank
   for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
     const Projections made = project_all(rank, read);
-    std::vector<OpId> sweeps;
-    for (std::size_t shard = rank * shards; shard < (rank + 1) * shards; ++shard) {
-      sweeps.push_back(sweep(shard, made));
-    }
-    outputs.push_back(merge(rank, made, sweeps));
+    outputs.push_back(merge(rank, made, sweep_all(rank, made)));
   }
   return outputs;
 }
@@ -199,7 +238,7 @@ StreamPoint LayerBuilder::output(const std::vector<Edge>& attention, const Strea
   for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
     sums.push_back(add(OpKind::o, rank, part_of_rank(rank), {attention[rank]}));
   }
-  return reduce(sums, x);
+  return reduce(OpKind::reduce_o, sums, x);
 }
 
 StreamPoint LayerBuilder::feed_forward(const StreamPoint& x) {
@@ -207,18 +246,18 @@ StreamPoint LayerBuilder::feed_forward(const StreamPoint& x) {
   for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
     made.push_back(project(OpKind::ffn, rank, x));
   }
-  return setting_.ranks == 1 ? StreamPoint{made} : reduce(made, x);
+  return setting_.ranks == 1 ? StreamPoint{made} : reduce(OpKind::reduce_ffn, made, x);
 }
 
 /// Every rank adds up all shares for itself: a one-shot all-reduce.
-StreamPoint LayerBuilder::reduce(const std::vector<OpId>& sums, const StreamPoint& x) {
+StreamPoint LayerBuilder::reduce(OpKind kind, const std::vector<OpId>& sums, const StreamPoint& x) {
   StreamPoint reduced;
   for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
     std::vector<Edge> inputs{{x.writers[rank], ValueKind::residual}};
     for (const OpId sum : sums) {
       inputs.push_back({sum, ValueKind::sum});
     }
-    reduced.writers.push_back(add(OpKind::reduce, rank, part_of_rank(rank), std::move(inputs)));
+    reduced.writers.push_back(add(kind, rank, part_of_rank(rank), std::move(inputs)));
   }
   return reduced;
 }

@@ -39,6 +39,8 @@ struct LayerSetting {
   bool by_heads = false;   // each shard sweeps its part of the heads
   bool fused_qkv = false;  // q, k and v of one stream point are one product
   bool hold_residual = false;
+  bool two_phases = false;           // of a calibrated sweep
+  bool weigh_current_token = false;  // in the second
   const ShardPlan& plan;
 };
 
@@ -74,8 +76,10 @@ class LayerBuilder {
   Projections project_all(std::size_t rank, const ReadPoints& read);
   std::optional<OpId> append(std::size_t shard, const Projections& made);
   OpId sweep(std::size_t shard, const Projections& made);
+  OpId values(std::size_t shard, const Projections& made, const std::vector<OpId>& scores);
+  std::vector<OpId> sweep_all(std::size_t rank, const Projections& made);
   Edge merge(std::size_t rank, const Projections& made, const std::vector<OpId>& sweeps);
-  StreamPoint reduce(const std::vector<OpId>& sums, const StreamPoint& x);
+  StreamPoint reduce(OpKind kind, const std::vector<OpId>& sums, const StreamPoint& x);
   StreamPoint held(const StreamPoint& x);
 
   Graph& graph_;

@@ -18,6 +18,10 @@ struct OperationError {
   RequestId request;
   double relative_error =
       0;  // L2 norm of the difference over L2 norm of the fp64 result; infinite if not finite
+  /// Of a failed sweep: it is right but for so many of its newest rows, which it did not see; 0:
+  /// that is not what is wrong.
+  std::size_t missing_rows = 0;
+  std::size_t first_missing_row = 0;  // of its shard; of an unsplit cache the position
 };
 
 /// All operations of one kind.

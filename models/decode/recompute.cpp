@@ -99,7 +99,8 @@ OperationReference::Vector OperationReference::output(const Operation& operation
       return project_output(operation, arguments);
     case OpKind::ffn:
       return feed_forward(operation, arguments[0]);
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
       return reduce(arguments);
     case OpKind::hold:
       return arguments[0];
@@ -111,6 +112,8 @@ OperationReference::Vector OperationReference::output(const Operation& operation
       return project(operation, arguments[0]);
     case OpKind::append:
     case OpKind::sweep:
+    case OpKind::scores:
+    case OpKind::values:
     case OpKind::lm_head:
       break;
   }
@@ -200,9 +203,7 @@ OperationReference::Vector OperationReference::merge(const Operation& operation,
       o[whole * d + i] += std::exp(own_lse - lse[whole]) * state[head * d + i];
     }
   });
-  if (operation.inputs.front().value == ValueKind::q) {
-    fold_reference(arguments[0], arguments[1], arguments[2], d, o, lse);
-  }
+  fold_current(operation, arguments, o, lse);
   return o;
 }
 
@@ -246,8 +247,9 @@ OperationReference::Vector OperationReference::logits(const Operation& lm_head,
                  normed(residual, inputs_.weights().final_norm));
 }
 
-Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log)
-    : graph_(graph), inputs_(inputs), log_(log), reference_(inputs) {}
+Recomputation::Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
+                             const SoftmaxUnit& unit)
+    : graph_(graph), inputs_(inputs), log_(log), reference_(inputs), unit_(unit) {}
 
 std::vector<double> Recomputation::argument(const Operation& operation, std::size_t index) const {
   const Edge& edge = operation.inputs[index];
@@ -318,32 +320,6 @@ double Recomputation::append_error(const Operation& append) const {
   }
   round_rows(inputs_.config().formats.kv, shape().head_dim, stored);
   return relative_error(log_.of(append.id), widened(stored));
-}
-
-/// Without row j of weight w the rest renormalises: o' - o = (o - v_j) w / (1 - w), per head.
-double Recomputation::omission_effect(const Sweep& sweep, const KvCache& history,
-                                      std::size_t row) const {
-  const std::size_t d = shape().head_dim;
-  const std::size_t heads = sweep.lse.size();
-  std::vector<float> k(heads / shape().group() * d);
-  std::vector<float> v(k.size());
-  history.read(row, k, v);
-  double change = 0;
-  double norm = 0;
-  for (std::size_t head = 0; head < heads; ++head) {
-    const std::size_t kv = head / shape().group() * d;
-    double score = 0;
-    for (std::size_t i = 0; i < d; ++i) {
-      score += sweep.q[head * d + i] * k[kv + i];
-    }
-    const double w = std::exp(score / std::sqrt(static_cast<double>(d)) - sweep.lse[head]);
-    for (std::size_t i = 0; i < d; ++i) {
-      const double o = sweep.o[head * d + i];
-      change += std::pow((o - v[kv + i]) * w / (1 - w), 2);
-      norm += o * o;
-    }
-  }
-  return std::sqrt(change / norm);
 }
 
 }  // namespace qfs

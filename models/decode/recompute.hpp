@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "decode/calibrated_reference.hpp"
 #include "decode/graph.hpp"
 #include "decode/inputs.hpp"
 #include "decode/kv_cache.hpp"
@@ -38,7 +39,8 @@ class OperationReference {
   /// `inputs` outlives it.
   explicit OperationReference(const Inputs& inputs) : inputs_(inputs) {}
 
-  /// The output, for every kind but sweep and append (which need the cache) and lm_head.
+  /// The output, for every kind but append, sweep and its phases (which need the cache) and
+  /// lm_head.
   [[nodiscard]] Vector output(const Operation& operation, const Arguments& arguments) const;
   /// Of a part of the vocabulary.
   [[nodiscard]] Vector logits(const Operation& lm_head, const Vector& residual) const;
@@ -47,6 +49,8 @@ class OperationReference {
   [[nodiscard]] Vector embed(const Operation& operation, const Arguments& arguments) const;
   [[nodiscard]] Vector project(const Operation& operation, const Vector& residual) const;
   [[nodiscard]] Vector merge(const Operation& operation, const Arguments& arguments) const;
+  void fold_current(const Operation& merge, const Arguments& arguments, Vector& o,
+                    Vector& lse) const;
   [[nodiscard]] Vector project_output(const Operation& operation, const Arguments& arguments) const;
   [[nodiscard]] Vector reduce(const Arguments& arguments) const;
   [[nodiscard]] Vector feed_forward(const Operation& operation, const Vector& residual) const;
@@ -63,13 +67,15 @@ class OperationReference {
 
 class Recomputation {
  public:
-  /// All references outlive it.
-  Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log);
+  /// `unit`: of calibrated sweeps. All references outlive it.
+  Recomputation(const Graph& graph, const Inputs& inputs, const NumericLog& log,
+                const SoftmaxUnit& unit = {});
 
   /// Input `index` of the operation: what its producer made, rounded to the value's format.
   [[nodiscard]] std::vector<double> argument(const Operation& operation, std::size_t index) const;
 
-  /// The relative error of what the operation returned; for every kind but sweep and append.
+  /// The relative error of what the operation returned; for every kind but append, sweep and its
+  /// phases.
   [[nodiscard]] double error_of(const Operation& operation) const;
   /// The same for an append.
   [[nodiscard]] double append_error(const Operation& append) const;
@@ -87,14 +93,30 @@ class Recomputation {
   [[nodiscard]] double omission_effect(const Sweep& sweep, const KvCache& history,
                                        std::size_t row) const;
 
+  /// The first phase of a calibrated sweep: every score, and that the extrema are theirs.
+  [[nodiscard]] double scores_error(const Operation& scores, const KvCache& history) const;
+  /// The second, from the scores that the device really has: a unit with steps would turn their
+  /// rounding into jumps. Within rounding of a step either side of it is right.
+  [[nodiscard]] ValuesReference recompute_values(const Operation& values,
+                                                 const KvCache& history) const;
+  [[nodiscard]] double values_error(const Operation& values, const ValuesReference& want) const;
+  /// As of a sweep, its grid held.
+  [[nodiscard]] double omission_effect(const ValuesReference& values, const KvCache& history,
+                                       std::size_t row) const;
+
  private:
   [[nodiscard]] double lm_head_error(const Operation& operation) const;
+  [[nodiscard]] std::vector<double> logged_current_scores(const Operation& values) const;
+  /// Relative change of o, all heads, if a row of which each head has such a share were left out.
+  [[nodiscard]] double omission_effect(std::span<const double> o, std::span<const double> shares,
+                                       const KvCache& history, std::size_t row) const;
   [[nodiscard]] const ModelShape& shape() const { return inputs_.shape(); }
 
   const Graph& graph_;
   const Inputs& inputs_;
   const NumericLog& log_;
   OperationReference reference_;
+  SoftmaxUnit unit_;
 };
 
 /// L2 norm of (got - want) over L2 norm of want; infinite if anything is not finite or nothing was

@@ -44,7 +44,7 @@ std::vector<double> product(const RowStore& w, const std::vector<double>& x) {
 }
 
 /// Scores to weights that sum to one.
-void softmax(std::vector<double>& scores) {
+void exact_softmax(std::vector<double>& scores) {
   const double top = *std::max_element(scores.begin(), scores.end());
   double total = 0;
   for (double& score : scores) {
@@ -56,12 +56,46 @@ void softmax(std::vector<double>& scores) {
   }
 }
 
+/// The unit on the grid of all scores but the last, which weighs e^{s-M} on it.
+void history_softmax(const SoftmaxUnit& unit, std::vector<double>& scores) {
+  const std::span<double> history = std::span(scores).first(scores.size() - 1);
+  if (history.empty()) {
+    scores.back() = 1;
+    return;
+  }
+  const Extrema<double> extrema = extrema_of<double>(history);
+  // All weights relative to e^max of the row, so that a far higher last score cannot overflow.
+  const double top = std::max(extrema.max, scores.back());
+  double total = std::exp(scores.back() - top);
+  scores.back() = total;
+  for (double& score : history) {
+    score = weight_reference(unit, extrema, score) * std::exp(extrema.max - top);
+    total += score;
+  }
+  for (double& score : scores) {
+    score /= total;
+  }
+}
+
+void softmax(const SoftmaxChoice& choice, std::vector<double>& scores) {
+  if (!choice.is_calibrated()) {
+    exact_softmax(scores);
+  } else if (choice.calibration == Calibration::history) {
+    history_softmax(choice.unit, scores);
+  } else {
+    const std::vector<double> row = scores;
+    softmax_row_reference(choice.unit, row, scores);
+  }
+}
+
 }  // namespace
 
-ReferenceDecoder::ReferenceDecoder(const Inputs& inputs, BlockOrder block, RequestId request)
+ReferenceDecoder::ReferenceDecoder(const Inputs& inputs, BlockOrder block, RequestId request,
+                                   const SoftmaxChoice& softmax)
     : inputs_(inputs),
       block_(block),
       request_(request),
+      softmax_(softmax),
       position_(inputs.config().contexts[request.value()]),
       history_(inputs.shape().layers) {}
 
@@ -167,7 +201,7 @@ void ReferenceDecoder::attend(LayerId id, std::size_t head, std::span<const doub
   for (const Vector& row : made.k) {
     weights.push_back(scale * dot(q, own(row)));
   }
-  softmax(weights);
+  softmax(softmax_, weights);
   for (std::size_t t = 0; t < cached; ++t) {
     initial.read_head(kv_head, t, k, v);
     add_scaled(o, weights[t], v);

@@ -9,13 +9,16 @@
 
 #include "decode/block_order.hpp"
 #include "decode/inputs.hpp"
+#include "decode/softmax_choice.hpp"
 
 namespace qfs {
 
 class ReferenceDecoder {
  public:
-  /// Decodes one request from its initial cache on. `inputs` outlives it.
-  ReferenceDecoder(const Inputs& inputs, BlockOrder block, RequestId request);
+  /// Decodes one request from its initial cache on. A row of scores is each token's: the cached
+  /// positions and, last, the token itself. `inputs` outlives it.
+  ReferenceDecoder(const Inputs& inputs, BlockOrder block, RequestId request,
+                   const SoftmaxChoice& softmax = {});
 
   /// One token through all layers: from the stack's input to its output, `hidden` values each.
   std::vector<double> step(std::vector<double> x);
@@ -46,6 +49,7 @@ class ReferenceDecoder {
   const Inputs& inputs_;
   BlockOrder block_;
   RequestId request_;
+  SoftmaxChoice softmax_;
   std::size_t position_;
   std::vector<History> history_;  // by layer
   Vector network_input_;          // of the step

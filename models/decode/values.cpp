@@ -10,6 +10,8 @@ Format wire_format(const Formats& formats, ValueKind value) {
     case ValueKind::residual:
     case ValueKind::sum:
       return formats.residual_wire;
+    case ValueKind::extrema:
+    case ValueKind::weight:
     case ValueKind::token:
     case ValueKind::candidate:
       return Format::fp32;
@@ -18,8 +20,8 @@ Format wire_format(const Formats& formats, ValueKind value) {
   }
 }
 
-/// `shape`: of the part that travels.
-std::size_t value_size(const ModelShape& shape, ValueKind value) {
+/// `shape`: of the part that travels; `positions`: of the producer.
+std::size_t value_size(const ModelShape& shape, ValueKind value, std::size_t positions) {
   switch (value) {
     case ValueKind::residual:
     case ValueKind::sum:
@@ -32,6 +34,12 @@ std::size_t value_size(const ModelShape& shape, ValueKind value) {
       return shape.kv_width();
     case ValueKind::partial:
       return shape.q_width() + shape.heads;
+    case ValueKind::extrema:
+      return 2 * shape.heads;
+    case ValueKind::scores:
+      return shape.heads * positions;
+    case ValueKind::weight:
+      return shape.heads;
     case ValueKind::token:
       return 1;
     case ValueKind::candidate:
@@ -51,6 +59,12 @@ std::size_t value_begin(const ModelShape& own, OpKind kind, ValueKind value) {
   }
   if (value == ValueKind::v) {
     return k_first ? q_end + own.kv_width() : 0;
+  }
+  if (value == ValueKind::scores) {
+    return 2 * own.heads;
+  }
+  if (value == ValueKind::weight) {
+    return own.q_width() + own.heads;
   }
   return 0;
 }
@@ -78,10 +92,14 @@ WireParts wire_parts(const ModelShape& shape, const Operation& producer, const C
     case ValueKind::k:
     case ValueKind::v:
       return {all, none, shape.head_dim};
+    case ValueKind::extrema:
+    case ValueKind::weight:
     case ValueKind::token:
     case ValueKind::candidate:
     case ValueKind::order:
       return {all, none, 1};
+    case ValueKind::scores:
+      throw std::logic_error("wire_parts: scores do not travel");
   }
   throw std::logic_error("wire_parts: unknown value");
 }
@@ -94,7 +112,8 @@ std::size_t output_size(const ModelShape& shape, const Operation& producer) {
     case OpKind::embed:
     case OpKind::o:
     case OpKind::ffn:
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
     case OpKind::hold:
       return own.hidden;
     case OpKind::q:
@@ -110,6 +129,10 @@ std::size_t output_size(const ModelShape& shape, const Operation& producer) {
       return own.q_width() + 2 * own.kv_width();
     case OpKind::sweep:
       return own.q_width() + own.heads;
+    case OpKind::scores:
+      return own.heads * (2 + producer.positions);
+    case OpKind::values:
+      return own.q_width() + own.heads * (weighs_current_token(producer) ? 3 : 1);
     case OpKind::lm_head:
       return 2;
   }
@@ -119,7 +142,8 @@ std::size_t output_size(const ModelShape& shape, const Operation& producer) {
 Slice slice_of(const ModelShape& shape, const Operation& producer, const Carried& carried) {
   const std::size_t begin =
       value_begin(part_of(shape, producer.part), producer.kind, carried.value);
-  const std::size_t count = value_size(part_of(shape, carried.part), carried.value);
+  const std::size_t count =
+      value_size(part_of(shape, carried.part), carried.value, producer.positions);
   const std::size_t before = producer.part == carried.part ? 0 : carried.part.index * count;
   return {begin + before, count};
 }
@@ -130,7 +154,8 @@ void round_output(const ModelShape& shape, const Formats& formats, const Operati
     case OpKind::embed:
     case OpKind::o:
     case OpKind::ffn:
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
     case OpKind::hold:
       return round_rows(formats.residual_wire, shape.hidden, output);
     case OpKind::q:
@@ -141,8 +166,10 @@ void round_output(const ModelShape& shape, const Formats& formats, const Operati
     case OpKind::merge:
       return round_rows(formats.wire, shape.head_dim, output);
     case OpKind::sweep:
+    case OpKind::values:
       return round_rows(formats.wire, shape.head_dim,
                         output.first(part_of(shape, producer.part).q_width()));
+    case OpKind::scores:
     case OpKind::append:
     case OpKind::lm_head:
       return;

@@ -1,6 +1,8 @@
 // How an operation's output lies in memory, and how values travel: the output is one flat vector, a
 // value is a slice of it. kv: k, v. qkv: q, k, v. sweep: o of every head, then lse of every head.
-// lm_head: token, its logit.
+// scores: the maxima of every head, the minima, then the scores head by head. values: as sweep,
+// then of every head the current token's log weight and its score (neither, if it does not weigh
+// it). lm_head: token, its logit.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +32,8 @@ void round_output(const ModelShape& shape, const Formats& formats, const Operati
                   std::span<float> output);
 
 /// Appends a value to a payload in the wire's format: residuals and sums in the residual's, a
-/// partial's lse in fp32, tokens and candidates as fp32 (exact below 2^24), all else in `wire`.
-/// `output` is the producer's whole output.
+/// partial's lse, extrema and weights in fp32, tokens and candidates as fp32 (exact below 2^24),
+/// all else in `wire`. Scores do not travel. `output` is the producer's whole output.
 void encode_value(const ModelShape& shape, const Formats& formats, const Operation& producer,
                   const Carried& carried, std::span<const float> output,
                   std::vector<std::byte>& payload);

@@ -34,8 +34,11 @@ Bytes weight_bytes(const ModelShape& shape, Format format, OpKind kind) {
     case OpKind::embed:
     case OpKind::append:
     case OpKind::sweep:
+    case OpKind::scores:
+    case OpKind::values:
     case OpKind::merge:
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
     case OpKind::hold:
       return Bytes(0);
   }
@@ -63,8 +66,11 @@ int launches_of(OpKind kind) {
     case OpKind::kv:
     case OpKind::qkv:
     case OpKind::sweep:
+    case OpKind::scores:
+    case OpKind::values:
     case OpKind::o:
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
     case OpKind::lm_head:
       return 1;
   }
@@ -88,10 +94,16 @@ Bytes output_bytes(const CountingRules& rules, const Operation& operation) {
       return bytes(ValueKind::q) + bytes(ValueKind::k) + bytes(ValueKind::v);
     case OpKind::sweep:
       return bytes(ValueKind::partial);
+    case OpKind::scores:
+      return bytes(ValueKind::extrema);
+    case OpKind::values:
+      return bytes(ValueKind::partial) +
+             (weighs_current_token(operation) ? bytes(ValueKind::weight) : Bytes(0));
     case OpKind::o:
     case OpKind::ffn:
       return bytes(shared ? ValueKind::sum : ValueKind::residual);
-    case OpKind::reduce:
+    case OpKind::reduce_o:
+    case OpKind::reduce_ffn:
       return bytes(ValueKind::residual);
     case OpKind::lm_head:
       return bytes(shared ? ValueKind::candidate : ValueKind::token);
@@ -150,6 +162,36 @@ void add_sweep(const CountingRules& rules, const Operation& sweep, Work& work) {
   work.exps += Exps(count(shape.heads) * scores);
 }
 
+/// The phases of a calibrated sweep. `row` scores the current token in the second, since its key
+/// may come after the first; there is nothing to read for it.
+void add_scores(const CountingRules& rules, const Operation& scores, Work& work) {
+  const ModelShape& shape = rules.shape;
+  work.kv_read_bytes += cache_bytes(rules, Bytes(count(shape.kv_width() * scores.positions)));
+  work.macs += Macs(count(shape.q_width() * scores.positions));
+}
+
+void add_values(const CountingRules& rules, const Operation& values, Work& work) {
+  const ModelShape& shape = rules.shape;
+  const std::size_t keys = values.positions + (weighs_current_token(values) ? 1 : 0);
+  work.kv_read_bytes += cache_bytes(rules, Bytes(count(shape.kv_width() * values.positions)));
+  work.macs += Macs(count(shape.q_width() * keys));
+  work.exps += Exps(count(shape.heads * exponentials(rules.attention.softmax.unit, keys)));
+}
+
+/// Of the scores of a launch, what has no room on chip between the phases: written by the first,
+/// read by the second.
+Bytes spilled_bytes(const CountingRules& own, std::span<const Operation* const> members) {
+  const OpKind kind = members.front()->kind;
+  if (!own.attention.score_buffer || (kind != OpKind::scores && kind != OpKind::values)) {
+    return Bytes(0);
+  }
+  Bytes scores;
+  for (const Operation* operation : members) {
+    scores += rows_of(own.shape.heads, Format::fp32, operation->positions);
+  }
+  return std::max(scores - *own.attention.score_buffer, Bytes(0));
+}
+
 void add_append(const CountingRules& rules, const Operation& append, Work& work) {
   const FormTraffic moved =
       growth_traffic(rules.attention.growth, form_shape(rules.shape, append.positions), 1);
@@ -163,6 +205,10 @@ void add_member(const CountingRules& own, const Operation& operation, Work& work
   work.macs += weight_macs(shape, operation.kind);
   if (operation.kind == OpKind::sweep) {
     add_sweep(own, operation, work);
+  } else if (operation.kind == OpKind::scores) {
+    add_scores(own, operation, work);
+  } else if (operation.kind == OpKind::values) {
+    add_values(own, operation, work);
   } else if (operation.kind == OpKind::ffn) {
     work.exps += Exps(count(shape.ffn));
   } else if (operation.kind == OpKind::append) {
@@ -188,10 +234,15 @@ Bytes value_bytes(const CountingRules& rules, const Carried& carried) {
     case ValueKind::partial:
       return rows_of(shape.heads, formats.wire, shape.head_dim) +
              rows_of(1, Format::fp32, shape.heads);
+    case ValueKind::extrema:
+      return rows_of(2, Format::fp32, shape.heads);
+    case ValueKind::weight:
+      return rows_of(1, Format::fp32, shape.heads);
     case ValueKind::token:
       return Bytes(4);
     case ValueKind::candidate:
       return Bytes(8);
+    case ValueKind::scores:  // on chip, or spilled
     case ValueKind::order:
       return Bytes(0);
   }
@@ -212,6 +263,7 @@ Work work_of(const CountingRules& rules, std::span<const Operation* const> membe
     add_member(own, *operation, work);
     work.activation_bytes += activation_bytes(rules, *operation);
   }
+  work.activation_bytes += spilled_bytes(own, members);
   if (rules.accounting == Accounting::weights_and_sweep) {
     work.activation_bytes = Bytes(0);
     if (first.kind == OpKind::append) {

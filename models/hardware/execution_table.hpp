@@ -3,10 +3,12 @@
 // reported is derived from it.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
 #include "decode/operation.hpp"
@@ -17,11 +19,13 @@ namespace qfs {
 enum class ResourceKind {
   executor,  // runs operations, one at a time
   writes,    // a device's memory writes that take no executor slot; may overlap
+  staging,   // a device's copies into its staging buffer
   link,      // one direction; messages may overlap in flight
 };
 
 struct Resource {
-  std::string name;  // "compute_device", "cache_device.writes", "link.to_cache_device", ...
+  std::string name;  // "compute_device", "cache_device.writes", "cache_device.staging",
+                     // "link.to_cache_device", ...
   ResourceKind kind = ResourceKind::executor;
 };
 
@@ -32,10 +36,42 @@ struct Dependency {
   Femtoseconds arrival;
 };
 
+/// Each row once.
+inline void add_dependency(std::vector<Dependency>& all, const Dependency& dep) {
+  if (std::none_of(all.begin(), all.end(), [&](const Dependency& d) { return d.row == dep.row; })) {
+    all.push_back(dep);
+  }
+}
+
 enum class RowKind {
   operation,
   message,
+  prefetch,    // rows of a sweep to come, copied into the staging buffer
+  tail_fetch,  // rows of a sweep that its staged block lacks
 };
+
+template <>
+inline constexpr EnumNames<RowKind, 4> enum_names<RowKind>{{
+    {RowKind::operation, "operation"},
+    {RowKind::message, "message"},
+    {RowKind::prefetch, "prefetch"},
+    {RowKind::tail_fetch, "tail_fetch"},
+}};
+
+/// What became of it, in runs with disturbances.
+enum class RowFate {
+  used,
+  lost,     // a message that never arrived; a launch that its device did not live to end
+  dropped,  // a message that brought nothing new; a launch whose results had all come from
+            // elsewhere
+};
+
+template <>
+inline constexpr EnumNames<RowFate, 3> enum_names<RowFate>{{
+    {RowFate::used, "used"},
+    {RowFate::lost, "lost"},
+    {RowFate::dropped, "dropped"},
+}};
 
 /// Whose operation it is, and of which of its tokens.
 struct Member {
@@ -47,19 +83,21 @@ struct Member {
 struct Row {
   RowId id;
   RowKind kind = RowKind::operation;
-  OpKind op = OpKind::embed;       // the operation; of a message, its (first) producer
+  /// The operation; of a message, its (first) producer; of a prefetch and a tail fetch, the sweep.
+  OpKind op = OpKind::embed;
   std::vector<ValueKind> carries;  // message: the values on board
   LayerId layer;
   std::size_t shard = 0;
   StepId step;  // of the first member
   std::vector<Member> members;
-  int attempt = 1;
+  int attempt = 1;  // the how manieth sending of these values; of a call, the how manieth instance
+  RowFate fate = RowFate::used;
   std::size_t resource = 0;  // index into ExecutionTable::resources
   Femtoseconds ready;        // all inputs of all members were there
   Femtoseconds start;
-  Femtoseconds end;  // message: arrival
+  Femtoseconds end;  // message: arrival (lost: when it would have been); cut off: the death
   std::vector<Dependency> deps;
-  Work work;         // of an operation: what it was charged
+  Work work;         // what it was charged; of a message nothing
   Bytes wire_bytes;  // of a message
 
   [[nodiscard]] bool is_operation() const { return kind == RowKind::operation; }

@@ -18,6 +18,11 @@ struct Consumer {
   Carried carried;
 };
 
+/// Whether who has the one value has the other too.
+constexpr bool covers(const Carried& has, const Carried& asked) {
+  return has.value == asked.value && (has.part == asked.part || has.part.count == 1);
+}
+
 /// Operations whose results leave for other devices in one message, when the last of them is done.
 using Reply = std::vector<OpId>;
 
@@ -43,6 +48,9 @@ struct Program {
   std::vector<Call> calls;
   std::vector<std::uint32_t> call_of;  // by operation: index into `calls`, or in_none
   std::size_t pool_instances = 1;      // the first so many devices, where there are calls
+
+  /// By device and device: where a message from the one for the other goes first. Empty: there.
+  std::vector<std::vector<DeviceId>> next_hop;
 
   [[nodiscard]] std::size_t wave_of(RequestId request) const { return request.value() / wave; }
 };

@@ -5,7 +5,7 @@
 
 #include "base/enum_names.hpp"
 #include "base/units.hpp"
-#include "hardware/device/batch_queue.hpp"
+#include "hardware/device/policy.hpp"
 
 namespace qfs {
 
@@ -41,6 +41,12 @@ struct PoolConfig {
   std::size_t instances = 1;
   Projections projections = Projections::cache_side;
   Batching batching = {Gather::ready, Gather::ready};  // of the pool and of the cache side
+};
+
+/// What the cache devices of two_device do besides sweeping.
+struct CachePolicy {
+  PrefetchConfig prefetch;
+  Seconds append_delay{0};
 };
 
 /// The ports of several cache devices towards the compute device.

@@ -64,42 +64,59 @@ void Layout::add_port_pairs(DeviceId hub, const std::string& hub_name,
   }
 }
 
+/// Each has a port that its messages to all the others share.
+void Layout::add_peer_ports(const std::vector<DeviceId>& peers) {
+  for (const DeviceId from : peers) {
+    std::vector<DeviceId> others = peers;
+    std::erase(others, from);
+    if (!others.empty()) {
+      ports_.push_back({"link.from_" + devices_[from.value()].name, {from}, std::move(others)});
+    }
+  }
+}
+
 void Layout::build_two_device() {
   add_devices("compute_device", 1, DeviceSide::compute);
   add_devices("cache_device", config_.split.devices, DeviceSide::cache);
-  add_port_pairs(DeviceId(0), "compute_device", ids(1, config_.split.devices), "cache_device");
+  for (std::size_t device = 1; device < devices_.size(); ++device) {
+    devices_[device].policy.prefetch = config_.cache.prefetch;
+    devices_[device].policy.append_delay = config_.cache.append_delay;
+  }
+  const std::vector<DeviceId> caches = ids(1, config_.split.devices);
+  add_port_pairs(DeviceId(0), "compute_device", caches, "cache_device");
+  if (config_.exchange) {
+    add_peer_ports(caches);
+  }
 }
 
-/// The first cache device owns the requests; the others have links to it alone.
+/// The first cache device owns the requests; the others have links to it and, for an exchange, to
+/// each other.
 void Layout::build_pooled() {
   const std::size_t instances = config_.pool.instances;
   add_devices("pool", instances, DeviceSide::compute);
   add_devices("cache_device", config_.split.devices, DeviceSide::cache);
   for (DeviceRole& device : devices_) {
-    device.batching = config_.pool.batching;
+    device.policy.batching = config_.pool.batching;
   }
   const DeviceId owner(instances);
   const std::vector<DeviceId> pool = ids(0, instances);
   ports_.push_back({"link.to_pool", {owner}, pool});
   ports_.push_back({"link.to_" + devices_[owner.value()].name, pool, {owner}});
   if (config_.split.devices > 1) {
-    add_port_pairs(owner, "owner", ids(instances + 1, config_.split.devices - 1),
-                   "other_cache_device");
+    const std::vector<DeviceId> others = ids(instances + 1, config_.split.devices - 1);
+    add_port_pairs(owner, "owner", others, "other_cache_device");
+    if (config_.exchange) {
+      add_peer_ports(others);
+    }
   }
 }
 
-/// Every device has a port that its messages to all others share.
 void Layout::build_tensor_parallel() {
   add_devices("device", config_.ranks, DeviceSide::compute);
-  const std::vector<DeviceId> all = ids(0, config_.ranks);
-  for (const DeviceId from : all) {
-    std::vector<DeviceId> others = all;
-    std::erase(others, from);
-    ports_.push_back({"link.from_" + devices_[from.value()].name, {from}, std::move(others)});
-  }
+  add_peer_ports(ids(0, config_.ranks));
 }
 
-bool Layout::on_shard(OpKind kind) const { return kind == OpKind::sweep || kind == OpKind::append; }
+bool Layout::on_shard(OpKind kind) const { return is_of_sweep(kind) || kind == OpKind::append; }
 
 bool Layout::on_pool(OpKind kind) const {
   switch (kind) {
@@ -138,6 +155,24 @@ DeviceId Layout::device_of(const Operation& operation) const {
   throw std::logic_error("Layout::device_of: unknown arrangement");
 }
 
+/// Between the pool and the other cache devices everything goes through the owner.
+std::vector<std::vector<DeviceId>> Layout::next_hops() const {
+  std::vector<std::vector<DeviceId>> hops;
+  if (config_.arrangement != Arrangement::pooled || config_.split.devices == 1) {
+    return hops;
+  }
+  const DeviceId owner(config_.pool.instances);
+  for (DeviceId from{0}; from.value() < devices_.size(); ++from) {
+    hops.push_back(ids(0, devices_.size()));
+    for (DeviceId to{0}; to.value() < devices_.size(); ++to) {
+      if ((from < owner && to > owner) || (to < owner && from > owner)) {
+        hops.back()[to.value()] = owner;
+      }
+    }
+  }
+  return hops;
+}
+
 /// What each device can be asked to execute follows from device_of.
 void Layout::fill_holdings() {
   const bool parallel = config_.arrangement == Arrangement::tensor_parallel;
@@ -165,7 +200,8 @@ void Layout::fill_holdings() {
 
 Layout layout_of(const SystemConfig& config) {
   return Layout({config.arrangement, config.pool, config.ports, cache_split(config.graph),
-                 config.graph.ranks});
+                 config.graph.ranks, config.cache,
+                 config.graph.softmax.is_calibrated() && config.graph.split.by != SplitBy::heads});
 }
 
 }  // namespace qfs

@@ -27,6 +27,15 @@ void add_waits(Program& program, const Fault& fault) {
   const std::size_t count = program.graph.operations.size();
   program.consumers.resize(count);
   program.awaited_inputs.resize(count);
+  std::vector<std::size_t> readers(count);
+  for (const Operation& operation : program.graph.operations) {
+    for (const Edge& edge : operation.inputs) {
+      ++readers[edge.from.value()];
+    }
+  }
+  for (std::size_t producer = 0; producer < count; ++producer) {
+    program.consumers[producer].reserve(readers[producer]);
+  }
   for (const Operation& operation : program.graph.operations) {
     for (const Edge& edge : operation.inputs) {
       if (!dropped(fault, operation, edge.value)) {
@@ -91,11 +100,12 @@ void count_wave_members(Program& program) {
     return std::tuple(operation.kind, operation.layer, operation.step, operation.shard,
                       program.wave_of(operation.request));
   };
+  std::vector<const std::uint32_t*> count_of;  // by operation; a map moves no entry
   for (const Operation& operation : program.graph.operations) {
-    ++counts[key(operation)];
+    count_of.push_back(&++counts[key(operation)]);
   }
-  for (const Operation& operation : program.graph.operations) {
-    program.wave_members.push_back(counts[key(operation)]);
+  for (const std::uint32_t* count : count_of) {
+    program.wave_members.push_back(*count);
   }
 }
 
@@ -144,6 +154,7 @@ Program make_program(Graph graph, const CountingRules& rules, const Layout& layo
   count_wave_members(program);
   mark_ends(program);
   add_calls(program, layout);
+  program.next_hop = layout.next_hops();
   return program;
 }
 

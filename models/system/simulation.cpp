@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "decode/faulty_numerics.hpp"
 #include "hardware/memory/ideal_memory.hpp"
 #include "hardware/simulated_time.hpp"
+#include "system/disturbed.hpp"
 #include "system/placement.hpp"
 
 namespace qfs {
@@ -34,24 +37,6 @@ std::unique_ptr<DeviceNumerics> make_numerics(const Program& program, const Inpu
   return std::make_unique<FaultyNumerics>(program.graph, inputs, holdings, attention, fault);
 }
 
-std::size_t executed_operations(const ExecutionTable& table) {
-  std::size_t count = 0;
-  for (const Row& row : table.rows) {
-    count += row.is_operation() ? row.members.size() : 0;
-  }
-  return count;
-}
-
-/// A simulation that runs dry early is our own mistake or a fault's doing; either way it must not
-/// pass for a result.
-void require_complete(const Program& program, const ExecutionTable& table) {
-  const std::size_t executed = executed_operations(table);
-  if (executed != program.graph.operations.size()) {
-    throw RunError(fmt::format("the simulation stopped with {} of {} operations executed", executed,
-                               program.graph.operations.size()));
-  }
-}
-
 }  // namespace
 
 System::System(sc_core::sc_module_name name, const SystemConfig& config, const Layout& layout,
@@ -65,6 +50,10 @@ System::System(sc_core::sc_module_name name, const SystemConfig& config, const L
       log_(program.graph.operations.size()),
       calls_(program),
       residents_(config.graph.contexts.size()) {
+  if (config.disturbances.any()) {
+    timers_ = std::make_unique<Timers>("timers", instant_);
+    build_call_watch();
+  }
   for (DeviceId id{0}; id.value() < layout_.devices().size(); ++id) {
     build_device(id);
   }
@@ -73,19 +62,62 @@ System::System(sc_core::sc_module_name name, const SystemConfig& config, const L
   }
 }
 
+void System::require_complete() const {
+  const std::size_t operations = program_.graph.operations.size();
+  if (calls_.done() == operations) {
+    return;
+  }
+  const bool nobody_left = watch_ != nullptr && watch_->nobody_left();
+  throw RunError(fmt::format("the simulation stopped with {} of {} operations executed{}",
+                             calls_.done(), operations,
+                             nobody_left ? ": every instance of the pool has died" : ""));
+}
+
+/// Where nothing can go wrong there is nothing to watch.
+void System::build_call_watch() {
+  const Disturbances& disturbances = config_.disturbances;
+  if (program_.calls.empty()) {
+    return;
+  }
+  for (std::size_t instance = 0; instance < program_.pool_instances; ++instance) {
+    outages_.emplace_back(disturbances.instances, instance);
+  }
+  if (disturbances.call_timeout) {
+    watch_ = std::make_unique<CallWatch>(
+        program_, calls_, *timers_,
+        CallWatchConfig{*disturbances.call_timeout, config_.link.latency, outages_},
+        [this](DeviceId to, const std::vector<MessageItem>& values, int attempt) {
+          const DeviceId owner = program_.device_of[values.front().producer.value()];
+          devices_[owner.value()]->send_again(to, values, attempt);
+        });
+  }
+}
+
+bool System::alive(DeviceId id) const {
+  return id.value() >= outages_.size() || !outages_[id.value()].dead(now());
+}
+
 void System::build_device(DeviceId id) {
   const DeviceRole& role = layout_.devices()[id.value()];
-  const DeviceConfig& config =
-      role.side == DeviceSide::compute ? config_.compute_device : config_.cache_device;
+  const DeviceConfig config =
+      slowed(role.side == DeviceSide::compute ? config_.compute_device : config_.cache_device,
+             config_.disturbances, role.name);
   memories_.push_back(make_memory(role.name + "_memory", config));
   DeviceKernels kernels;
   if (inputs_ != nullptr) {
     numerics_.push_back(make_numerics(program_, *inputs_, role.holdings, config_));
     kernels = {numerics_.back().get(), &log_};
   }
-  const DeviceContext context{
-      program_, table_, calls_, instant_, residents_, layout_.devices().size(), progress_};
-  devices_.push_back(std::make_unique<Device>(role.name.c_str(), id, config, role.batching,
+  const DeviceContext context{.program = program_,
+                              .table = table_,
+                              .calls = calls_,
+                              .instant = instant_,
+                              .residents = residents_,
+                              .devices = layout_.devices().size(),
+                              .progress = progress_,
+                              .disturbances = timers_ ? &config_.disturbances : nullptr,
+                              .watch = watch_.get()};
+  devices_.push_back(std::make_unique<Device>(role.name.c_str(), id, config, role.policy,
                                               *memories_.back(), context, kernels));
 }
 
@@ -94,13 +126,52 @@ void System::build_port(const PortRole& port) {
   std::string module = port.name;  // a dot would name a child
   std::replace(module.begin(), module.end(), '.', '_');
   links_.push_back(std::make_unique<LinkDirection>(module.c_str(), config_.link, devices_.size(),
-                                                   table_, table_.resources.size() - 1));
-  for (const DeviceId to : port.to) {
-    links_.back()->out_device[to.value()].bind(*devices_[to.value()]);
-    for (const DeviceId from : port.from) {
-      devices_[from.value()]->out_device[to.value()].bind(*links_.back());
+                                                   table_, table_.resources.size() - 1,
+                                                   config_.disturbances));
+  LinkDirection& link = *links_.back();
+  MessageSink* entrance = &link;
+  if (config_.disturbances.messages.any()) {
+    entrance = &build_delivery(module + "_delivery", link, port.to);
+  } else {
+    for (const DeviceId to : port.to) {
+      link.out_device[to.value()].bind(*devices_[to.value()]);
     }
   }
+  for (const DeviceId to : port.to) {
+    for (const DeviceId from : port.from) {
+      devices_[from.value()]->out_device[to.value()].bind(*entrance);
+    }
+  }
+}
+
+/// Around the link: device, delivery, link, delivery, device. Gives its entrance.
+MessageSink& System::build_delivery(const std::string& name, LinkDirection& link,
+                                    const std::vector<DeviceId>& to) {
+  const DeliveryQuestions questions{
+      [this](DeviceId device) { return alive(device); },
+      [this](const Message& message) { return watch_ == nullptr || watch_->wanted(message); }};
+  deliveries_.push_back(std::make_unique<Delivery>(name.c_str(), config_.disturbances.messages,
+                                                   config_.link.latency, devices_.size(), table_,
+                                                   *timers_, questions));
+  Delivery& delivery = *deliveries_.back();
+  delivery.out_link.bind(link);
+  for (const DeviceId device : to) {
+    link.out_device[device.value()].bind(delivery.far_end());
+    delivery.out_device[device.value()].bind(*devices_[device.value()]);
+  }
+  return delivery;
+}
+
+std::uint64_t digest_of(const NumericLog& log) {
+  constexpr std::uint64_t offset_basis = 0xcbf29ce484222325;
+  constexpr std::uint64_t prime = 0x100000001b3;
+  std::uint64_t digest = offset_basis;
+  for (const std::vector<float>& output : log.outputs) {
+    for (const std::byte byte : std::as_bytes(std::span(output))) {
+      digest = (digest ^ std::to_integer<std::uint64_t>(byte)) * prime;
+    }
+  }
+  return digest;
 }
 
 SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics,
@@ -111,6 +182,7 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
   const Program program = make_program(make_graph(config.rules.shape, config.graph), config.rules,
                                        layout, wave, config.fault);
   require_strikes(program.graph, layout, config.fault);
+  require_possible(config.disturbances, layout);
   const Inputs* inputs = numerics != nullptr ? &numerics->inputs : nullptr;
   System system("system", config, layout, program, inputs, progress.launched);
   try {
@@ -118,9 +190,12 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
   } catch (const sc_core::sc_report& report) {
     throw RunError(report.get_msg());
   }
-  require_complete(program, system.table());
+  system.require_complete();
 
-  SimulationResult result{system.take_table(), std::nullopt};
+  SimulationResult result{system.take_table(), std::nullopt, 0};
+  if (numerics != nullptr) {
+    result.digest = digest_of(system.log());
+  }
   if (numerics != nullptr && numerics->check) {
     result.numerics =
         check_numerics(program.graph, *inputs, system.log(), config.graph, progress.checked);

@@ -1,9 +1,11 @@
 // The system under simulation, built from its configuration, and one simulation of it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <systemc>
 #include <utility>
 #include <vector>
@@ -19,6 +21,9 @@
 #include "hardware/link/link.hpp"
 #include "hardware/memory/memory.hpp"
 #include "hardware/program.hpp"
+#include "hardware/protocol/call_watch.hpp"
+#include "hardware/protocol/delivery.hpp"
+#include "hardware/protocol/timers.hpp"
 #include "system/layout.hpp"
 #include "system/system_config.hpp"
 
@@ -35,10 +40,17 @@ class System : public sc_core::sc_module {
   /// The table, once the simulation is over.
   ExecutionTable take_table() { return std::move(table_); }
   [[nodiscard]] const NumericLog& log() const { return log_; }
+  /// A simulation that runs dry early is our own mistake or a fault's doing; either way it must not
+  /// pass for a result. Throws RunError.
+  void require_complete() const;
 
  private:
+  void build_call_watch();
   void build_device(DeviceId id);
   void build_port(const PortRole& port);
+  MessageSink& build_delivery(const std::string& name, LinkDirection& link,
+                              const std::vector<DeviceId>& to);
+  [[nodiscard]] bool alive(DeviceId id) const;
 
   const SystemConfig& config_;
   const Layout& layout_;
@@ -54,6 +66,11 @@ class System : public sc_core::sc_module {
   std::vector<std::unique_ptr<Memory>> memories_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<LinkDirection>> links_;
+  // Only in runs with disturbances:
+  std::vector<Outages> outages_;  // by pool instance
+  std::unique_ptr<Timers> timers_;
+  std::unique_ptr<CallWatch> watch_;
+  std::vector<std::unique_ptr<Delivery>> deliveries_;
 };
 
 /// What a simulation needs and gives.
@@ -68,7 +85,13 @@ struct Progress {
 struct SimulationResult {
   ExecutionTable table;
   std::optional<NumericReport> numerics;
+  /// Of the bits of every operation's output, by operation id (digest_of); 0 without numerics.
+  std::uint64_t digest = 0;
 };
+
+/// FNV-1a, 64 bits, over the bytes of all outputs in the order of their operations' ids: equal only
+/// where every value is equal bit for bit, whenever it was made.
+std::uint64_t digest_of(const NumericLog& log);
 
 /// Simulates all steps. SystemC allows one simulation in a process: call it once. Throws RunError
 /// if the simulation stops before every operation has been executed.

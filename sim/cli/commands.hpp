@@ -18,6 +18,7 @@ using Arguments = std::vector<std::string>;
 
 int init_command(const Arguments& arguments);
 int run_command(const Arguments& arguments);
+int sweep_command(const Arguments& arguments);
 int presets_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
 

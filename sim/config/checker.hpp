@@ -1,6 +1,7 @@
 // What the checks of a whole run share.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,13 @@ struct Checker {
   }
 };
 
+/// What the arrangement cannot do.
+void check_arrangement(const Checker& check);
 /// How many operations, how much memory and how much time the run takes.
 void check_totals(const Checker& check);
+/// Whether what must lie on each device at a context fits it. `keys`: what it grows with, for the
+/// place of the error.
+void check_capacity(const Checker& check, std::size_t context,
+                    const std::vector<std::string>& keys);
 
 }  // namespace qfs::config

@@ -63,6 +63,17 @@ struct TensorParallel {
   std::size_t devices = 2;
 };
 
+enum class CrossoverSearch {
+  on,  // for each block order, by some twenty timing-only simulations
+  off,
+};
+
+template <>
+inline constexpr EnumNames<CrossoverSearch, 2> enum_names<CrossoverSearch>{{
+    {CrossoverSearch::on, "on"},
+    {CrossoverSearch::off, "off"},
+}};
+
 enum class NumericsMode {
   full,  // every operation computes on real data
   off,   // timing only
@@ -103,6 +114,7 @@ struct RunConfig {
   Accounting accounting = Accounting::full;
   AttentionMethod attention;
   Workload workload;
+  CrossoverSearch crossovers = CrossoverSearch::on;
   CacheConfig cache;               // two_device, pooled
   PoolSettings pool;               // pooled
   TensorParallel tensor_parallel;  // tensor_parallel

@@ -27,6 +27,7 @@ inline constexpr std::uint64_t most_batch = 65536;
 inline constexpr std::uint64_t most_tokens = 4096;
 inline constexpr std::uint64_t most_context = std::uint64_t{1} << 40U;
 inline constexpr std::uint64_t most_devices = 1024;
+inline constexpr std::uint64_t most_drawn_positions = std::uint64_t{1} << 28U;  // of split any
 inline constexpr double most_operations = 4'000'000;  // of a run's graph, a few 100 B each
 inline constexpr double longest_delay = 1000;         // seconds
 
@@ -193,16 +194,19 @@ struct Applicability {
   const char* link_refused = nullptr;
 
   explicit Applicability(Arrangement arrangement) {
-    const bool split = arrangement == Arrangement::two_device || arrangement == Arrangement::pooled;
-    cache_refused = split ? nullptr : "given, but only two_device and pooled have cache devices";
-    pool_refused =
-        arrangement == Arrangement::pooled ? nullptr : "given, but only pooled has a pool";
-    parallel_refused = arrangement == Arrangement::tensor_parallel
-                           ? nullptr
-                           : "given, but the arrangement is not tensor_parallel";
-    link_refused = arrangement == Arrangement::colocated
-                       ? "given, but with arrangement colocated one device holds everything"
-                       : nullptr;
+    const char* one_device = "given, but with arrangement colocated one device holds everything";
+    if (arrangement == Arrangement::colocated) {
+      cache_refused = one_device;
+      link_refused = one_device;
+    } else if (arrangement == Arrangement::tensor_parallel) {
+      cache_refused = "given, but only two_device and pooled have cache devices";
+    }
+    if (arrangement != Arrangement::pooled) {
+      pool_refused = "given, but only pooled has a pool";
+    }
+    if (arrangement != Arrangement::tensor_parallel) {
+      parallel_refused = "given, but the arrangement is not tensor_parallel";
+    }
   }
 };
 
@@ -232,6 +236,11 @@ void describe(Visitor& visit, RunConfig& run) {
       run.accounting, Choice{});
   visit.section({"attention", ""}, run.attention);
   visit.section({"workload", "", required}, run.workload);
+  visit.field(
+      {"crossovers",
+       "find the contexts at which the sweep stops hiding, by simulation; off saves the time "
+       "that it takes"},
+      run.crossovers, Choice{});
   const Applicability applies(run.arrangement);
   visit.section({"cache", "", Presence::optional, applies.cache_refused}, run.cache);
   visit.section({"pool", "", Presence::optional, applies.pool_refused}, run.pool);

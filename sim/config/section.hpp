@@ -104,6 +104,14 @@ class Reader {
   }
   template <class T>
   void fill(T& value, const ConfigNode& map, const std::string& path, PresetKind kind);
+  /// Whether the key does not apply; then it must not have been given.
+  static bool refused(const Key& key, const ConfigNode* node, const std::string& path) {
+    if (key.refused_because != nullptr && node != nullptr) {
+      complain(node->where, path, key.refused_because,
+               fmt::format("nothing here; remove it, or --set {}=null", path));
+    }
+    return key.refused_because != nullptr;
+  }
 
   const ConfigNode& map_;
   std::string path_;
@@ -126,6 +134,9 @@ void Reader::section(const Key& key, T& value) {
   const ConfigNode* node = map_.given(key.name);
   const ConfigNode empty = map_node(key.name, map_.where);
   const std::string path = joined_path(path_, key.name);
+  if (refused(key, node, path)) {
+    return;
+  }
   if (node != nullptr) {
     refuse_opened_scalar(*node, path);
   }
@@ -136,11 +147,7 @@ template <class T>
 void Reader::preset_section(const Key& key, T& value, PresetKind kind) {
   const std::string path = joined_path(path_, key.name);
   const ConfigNode* node = map_.given(key.name);
-  if (key.refused_because != nullptr) {
-    if (node != nullptr) {
-      complain(node->where, path, key.refused_because,
-               fmt::format("only with arrangement two_device; remove it, or --set {}=null", path));
-    }
+  if (refused(key, node, path)) {
     return;
   }
   if (node == nullptr) {
@@ -198,6 +205,9 @@ class Writer {
   }
   template <class T>
   void section(const Key& key, T& value) {
+    if (key.refused_because != nullptr) {
+      return;
+    }
     line(key.name, "");
     indent_ += 2;
     describe(*this, value);

@@ -1,5 +1,9 @@
 #include "sim/config/system_config.hpp"
 
+#include <cstdint>
+
+#include "kernels/format.hpp"
+
 namespace qfs {
 namespace {
 
@@ -24,16 +28,31 @@ Projections projections_of(const RunConfig& config) {
 
 }  // namespace
 
+bool has_own_contexts(const RunConfig& config, std::size_t context) {
+  return !config.workload.request_contexts.empty() && context == config.workload.context;
+}
+
 std::vector<std::size_t> request_contexts(const RunConfig& config, std::size_t context) {
   const Workload& workload = config.workload;
-  const bool own = !workload.request_contexts.empty() && context == workload.context;
-  std::vector<std::size_t> wave =
-      own ? workload.request_contexts : std::vector<std::size_t>(workload.batch, context);
+  const std::vector<std::size_t> wave = has_own_contexts(config, context)
+                                            ? workload.request_contexts
+                                            : std::vector<std::size_t>(workload.batch, context);
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < workload.in_flight; ++i) {
     all.insert(all.end(), wave.begin(), wave.end());
   }
   return all;
+}
+
+Bytes resident_kv_bytes(const RunConfig& config, std::size_t context) {
+  const ModelShape& model = config.model;
+  std::size_t rows = 0;
+  for (const std::size_t cached : request_contexts(config, context)) {
+    rows += cached + config.workload.tokens;
+  }
+  const std::size_t position =
+      2 * model.layers * model.kv_heads * row_bytes(config.numerics.formats.kv, model.head_dim);
+  return Bytes(static_cast<std::int64_t>(rows * position));
 }
 
 SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_t context) {
@@ -42,26 +61,28 @@ SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_
   const bool parallel = config.arrangement == Arrangement::tensor_parallel;
   const bool has_cache_devices = config.arrangement == Arrangement::two_device || pooled;
   const Projections projections = pooled ? projections_of(config) : Projections::cache_side;
-  return {.arrangement = config.arrangement,
-          .pool = {config.pool.instances,
-                   projections,
-                   {config.pool.batching, config.pool.sweep_batch, config.pool.window}},
-          .ports = config.cache.ports,
-          .compute_device = config.compute_device,
-          .cache_device = config.cache_device,
-          .link = config.link,
-          .rules = {config.model, config.numerics.formats, config.accounting, config.attention},
-          .graph = {.block = block,
-                    .current_token = config.current_token,
-                    .lm_head = workload.lm_head,
-                    .contexts = request_contexts(config, context),
-                    .tokens = workload.tokens,
-                    .split = has_cache_devices ? config.cache.split : CacheSplit{},
-                    .ranks = parallel ? config.tensor_parallel.devices : 1,
-                    .fuse_qkv = !pooled,
-                    .hold_residual = projections == Projections::pool},
-          .wave = workload.batch,
-          .fault = config.numerics.inject};
+  SystemConfig system;
+  system.arrangement = config.arrangement;
+  system.pool.instances = config.pool.instances;
+  system.pool.projections = projections;
+  system.pool.batching = {config.pool.batching, config.pool.sweep_batch, config.pool.window};
+  system.ports = config.cache.ports;
+  system.compute_device = config.compute_device;
+  system.cache_device = config.cache_device;
+  system.link = config.link;
+  system.rules = {config.model, config.numerics.formats, config.accounting, config.attention};
+  system.graph.block = block;
+  system.graph.current_token = config.current_token;
+  system.graph.lm_head = workload.lm_head;
+  system.graph.contexts = request_contexts(config, context);
+  system.graph.tokens = workload.tokens;
+  system.graph.split = has_cache_devices ? config.cache.split : CacheSplit{};
+  system.graph.ranks = parallel ? config.tensor_parallel.devices : 1;
+  system.graph.fuse_qkv = !pooled;
+  system.graph.hold_residual = projections == Projections::pool;
+  system.wave = workload.batch;
+  system.fault = config.numerics.inject;
+  return system;
 }
 
 }  // namespace qfs

@@ -9,8 +9,12 @@
 
 namespace qfs {
 
+/// Whether the point's requests have the contexts of workload.request_contexts.
+bool has_own_contexts(const RunConfig& config, std::size_t context);
 /// The contexts of all requests, wave by wave.
 std::vector<std::size_t> request_contexts(const RunConfig& config, std::size_t context);
+/// The KV caches of all requests at the end of the run, wherever they lie.
+Bytes resident_kv_bytes(const RunConfig& config, std::size_t context);
 SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_t context);
 
 }  // namespace qfs

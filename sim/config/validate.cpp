@@ -87,19 +87,30 @@ void check_wrong_weights(const Checker& check, const Fault& inject) {
   }
 }
 
-/// A fault that cannot happen would pass for a check that misses faults. Requests are alike, and
-/// later steps are not struck, so that a short graph of one request tells.
+/// The request whose cache is the longest: what cannot strike it can strike none.
+RunConfig one_request(const RunConfig& run, const Fault& inject) {
+  RunConfig one = run;
+  const std::vector<std::size_t> contexts = request_contexts(run, run.workload.context);
+  one.workload.context = *std::max_element(contexts.begin(), contexts.end());
+  one.workload.batch = 1;
+  one.workload.in_flight = 1;
+  one.workload.request_contexts.clear();
+  one.workload.tokens = inject.step.value() + 1;
+  const bool pooled_q =
+      system_config(run, run.block, run.workload.context).pool.projections == Projections::pool;
+  one.pool.projections = pooled_q ? ProjectionsChoice::pool : ProjectionsChoice::cache_side;
+  return one;
+}
+
+/// A fault that cannot happen would pass for a check that misses faults. Later steps are not
+/// struck, so that a short graph of one request tells.
 void check_strikes(const Checker& check, const Fault& inject) {
   const RunConfig& run = check.run;
+  const RunConfig one = one_request(run, inject);
   std::vector<BlockOrder> orders{run.block};
   orders.insert(orders.end(), run.compare.begin(), run.compare.end());
   for (const BlockOrder order : orders) {
-    RunConfig one = run;
-    one.workload.batch = 1;
-    one.workload.in_flight = 1;
-    one.workload.request_contexts.clear();
-    one.workload.tokens = inject.step.value() + 1;
-    const SystemConfig system = system_config(one, order, run.workload.context);
+    const SystemConfig system = system_config(one, order, one.workload.context);
     try {
       require_strikes(make_graph(run.model, system.graph), layout_of(system), inject);
     } catch (const ConfigError& error) {
@@ -144,6 +155,7 @@ void validate(const RunConfig& run, const Locate& locate) {
   check_shape(check);
   check_compare(check);
   check_attention(check);
+  check_arrangement(check);
   check_totals(check);
   check_inject(check);
 }

@@ -32,7 +32,7 @@ class JsonWriter {
   }
   template <class T>
   void section(const config::Key& key, T& value) {
-    json_[key.name] = written(value);
+    json_[key.name] = key.refused_because == nullptr ? written(value) : Json(nullptr);
   }
   template <class T>
   void preset_section(const config::Key& key, T& value, PresetKind) {

@@ -10,7 +10,8 @@ namespace qfs {
 namespace {
 
 constexpr const char* header =
-    "result,block,context,id,kind,carries,layer,step,members,attempt,resource,ready_us,start_us,"
+    "result,block,context,id,kind,carries,layer,shard,step,members,attempt,resource,ready_us,start_"
+    "us,"
     "end_us,deps,weight_bytes,kv_read_bytes,kv_written_bytes,activation_bytes,wire_bytes,macs,exps,"
     "launches\n";
 
@@ -31,9 +32,13 @@ std::string carries_of(const Row& row) {
   return spaced(row.carries, [](ValueKind value) { return std::string(name_of(value)); });
 }
 
+/// With the token's number where it is not that of the first.
 std::string members_of(const Row& row) {
-  return spaced(row.members,
-                [](const Member& member) { return fmt::format("{}", member.request.value()); });
+  return spaced(row.members, [&row](const Member& member) {
+    return member.step == row.step
+               ? fmt::format("{}", member.request.value())
+               : fmt::format("{}@{}", member.request.value(), member.step.value());
+  });
 }
 
 std::string deps_of(const Row& row) {
@@ -46,10 +51,10 @@ void add_line(fmt::memory_buffer& out, const std::string& point, const Execution
               const Row& row) {
   const Work& work = row.work;
   fmt::format_to(std::back_inserter(out),
-                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", point,
-                 row.id.value(), row.is_message() ? "message" : name_of(row.op), carries_of(row),
-                 row.layer.value(), row.step.value(), members_of(row), row.attempt,
-                 table.resources[row.resource].name, exact_microseconds(row.ready),
+                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", point,
+                 row.id.value(), row.is_operation() ? name_of(row.op) : name_of(row.kind),
+                 carries_of(row), row.layer.value(), row.shard, row.step.value(), members_of(row),
+                 row.attempt, table.resources[row.resource].name, exact_microseconds(row.ready),
                  exact_microseconds(row.start), exact_microseconds(row.end), deps_of(row),
                  work.weight_bytes.value(), work.kv_read_bytes.value(),
                  work.kv_written_bytes.value(), work.activation_bytes.value(),

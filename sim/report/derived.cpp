@@ -1,7 +1,6 @@
 #include "sim/report/derived.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -9,16 +8,6 @@
 
 namespace qfs {
 namespace {
-
-constexpr std::string_view writes_suffix = ".writes";
-
-std::string place_of(const Resource& resource) {
-  std::string name = resource.name;
-  if (resource.kind == ResourceKind::writes && name.ends_with(writes_suffix)) {
-    name.resize(name.size() - writes_suffix.size());
-  }
-  return name;
-}
 
 void add(Work& total, const Work& work) {
   total.weight_bytes += work.weight_bytes;
@@ -30,42 +19,36 @@ void add(Work& total, const Work& work) {
   total.launches += work.launches;
 }
 
-PlaceTraffic& traffic_at(std::vector<PlaceTraffic>& traffic, const std::string& place) {
-  const auto found = std::find_if(traffic.begin(), traffic.end(),
-                                  [&](const PlaceTraffic& at) { return at.place == place; });
-  if (found != traffic.end()) {
-    return *found;
-  }
-  traffic.push_back({});
-  traffic.back().place = place;
-  return traffic.back();
-}
-
 /// The places and, for each resource, the index of its place.
 std::vector<std::size_t> index_places(const ExecutionTable& table,
                                       std::vector<PlaceTraffic>& traffic) {
   std::vector<std::size_t> index;
-  for (const Resource& resource : table.resources) {
-    PlaceTraffic& place = traffic_at(traffic, place_of(resource));
-    place.is_link = resource.kind == ResourceKind::link;
-    index.push_back(static_cast<std::size_t>(&place - traffic.data()));
+  for (std::size_t i = 0; i < table.resources.size(); ++i) {
+    const std::string place = place_of(table.resources[i]);
+    auto at = std::find_if(traffic.begin(), traffic.end(),
+                           [&](const PlaceTraffic& known) { return known.place == place; });
+    if (at == traffic.end()) {
+      const bool is_link = table.resources[i].kind == ResourceKind::link;
+      at = traffic.insert(at, {place, is_link, i, {}, Bytes(0)});
+    }
+    index.push_back(static_cast<std::size_t>(at - traffic.begin()));
   }
   return index;
 }
 
-bool carries(const Row& row, std::initializer_list<ValueKind> values) {
-  return std::any_of(row.carries.begin(), row.carries.end(), [&](ValueKind value) {
-    return std::find(values.begin(), values.end(), value) != values.end();
-  });
+bool in_step(const Row& row, StepId step) {
+  return std::any_of(row.members.begin(), row.members.end(),
+                     [step](const Member& member) { return member.step == step; });
 }
 
-/// Mean over the layers that have such rows in the first step; 0 if there are none.
+/// Mean over the layers that have such rows in the first step; 0 if there are none. What comes of
+/// the embedding counts beside the layers: layer 0 sends a residual of its own, too.
 template <class Predicate>
-Seconds mean_layer_time(const ExecutionTable& table, Predicate wanted) {
-  std::map<LayerId, std::vector<Interval>> layers;
-  for (const Row& row : table.rows) {
-    if (row.step == StepId(0) && wanted(row)) {
-      layers[row.layer].push_back({row.start, row.end});
+Seconds mean_layer_time(const WaveRows& rows, Predicate wanted) {
+  std::map<std::pair<LayerId, bool>, std::vector<Interval>> layers;
+  for (const Row* row : rows) {
+    if (in_step(*row, StepId(0)) && wanted(*row)) {
+      layers[{row->layer, row->op == OpKind::embed}].push_back({row->start, row->end});
     }
   }
   Femtoseconds total{0};
@@ -105,22 +88,12 @@ class PeakLoads {
   std::vector<PeakLoad> loads_;
 };
 
-/// Without the rows that outlive a time: appends and their messages, which the step does not wait
-/// for.
-ExecutionTable ended_by(const ExecutionTable& table, Femtoseconds time) {
-  ExecutionTable ended{table.resources, {}};
-  std::copy_if(table.rows.begin(), table.rows.end(), std::back_inserter(ended.rows),
-               [time](const Row& row) { return row.end <= time; });
-  return ended;
-}
-
-}  // namespace
-
-std::vector<PlaceTraffic> traffic_of(const ExecutionTable& table, std::optional<StepId> step) {
+template <class Predicate>
+std::vector<PlaceTraffic> traffic_where(const ExecutionTable& table, Predicate counts) {
   std::vector<PlaceTraffic> traffic;
   const std::vector<std::size_t> index = index_places(table, traffic);
   for (const Row& row : table.rows) {
-    if (step && row.step != *step) {
+    if (!counts(row)) {
       continue;
     }
     PlaceTraffic& at = traffic[index[row.resource]];
@@ -129,6 +102,12 @@ std::vector<PlaceTraffic> traffic_of(const ExecutionTable& table, std::optional<
     at.messages += row.is_message() ? 1 : 0;
   }
   return traffic;
+}
+
+}  // namespace
+
+std::vector<PlaceTraffic> traffic_of(const ExecutionTable& table, std::optional<StepId> step) {
+  return traffic_where(table, [step](const Row& row) { return !step || row.step == *step; });
 }
 
 PlaceTraffic total_of(std::span<const PlaceTraffic> traffic) {
@@ -164,18 +143,19 @@ std::vector<ResourceUse> use_of(const ExecutionTable& table, const StepTime& ste
   return use;
 }
 
-LayerSides sides_of(const ExecutionTable& table) {
+LayerSides sides_of(const WaveRows& rows, const Places& places) {
   LayerSides sides;
-  const auto operation = [](OpKind op) {
-    return [op](const Row& row) { return row.is_operation() && row.op == op; };
+  const auto between = [&](DeviceSide from, DeviceSide to) {
+    return [&places, from, to](const Row& row) {
+      return row.is_message() && places.leads(row.resource, from, to);
+    };
   };
-  sides.t_a = mean_layer_time(table, operation(OpKind::sweep));
-  sides.t_f = mean_layer_time(table, operation(OpKind::ffn));
-  sides.t_a2f = mean_layer_time(
-      table, [](const Row& row) { return row.is_message() && carries(row, {ValueKind::partial}); });
-  sides.t_f2a = mean_layer_time(table, [](const Row& row) {
-    return row.is_message() && carries(row, {ValueKind::q, ValueKind::k, ValueKind::v});
-  });
+  sides.t_a = mean_layer_time(
+      rows, [](const Row& row) { return row.is_operation() && is_of_sweep(row.op); });
+  sides.t_f = mean_layer_time(
+      rows, [](const Row& row) { return row.is_operation() && row.op == OpKind::ffn; });
+  sides.t_a2f = mean_layer_time(rows, between(DeviceSide::cache, DeviceSide::compute));
+  sides.t_f2a = mean_layer_time(rows, between(DeviceSide::compute, DeviceSide::cache));
   if (sides.t_f.value() > 0) {
     sides.balance_ratio = sides.t_a.value() / sides.t_f.value();
   }
@@ -183,13 +163,15 @@ LayerSides sides_of(const ExecutionTable& table) {
 }
 
 std::vector<PeakLoad> loads_of(const ExecutionTable& table, const StepTime& first,
-                               const RunConfig& config) {
+                               const RunConfig& config, const Places& places) {
   PeakLoads loads(first);
-  for (const PlaceTraffic& at : traffic_of(ended_by(table, first.end), StepId(0))) {
+  // What outlives the step is left out: appends and their messages, for which it does not wait.
+  const auto done = [end = first.end](const Row& row) { return row.end <= end; };
+  for (const PlaceTraffic& at : traffic_where(table, done)) {
+    const bool cache = places.side_of(at.resource) == DeviceSide::cache;
     if (at.is_link) {
       loads.add_link(at, config.link);
     } else {
-      const bool cache = at.place == "cache_device";
       loads.add_device(at, cache ? config.cache_device : config.compute_device);
     }
   }

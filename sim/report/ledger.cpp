@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 namespace qfs {
 namespace {
@@ -13,21 +14,25 @@ constexpr std::size_t activities = 5;
 
 constexpr Femtoseconds never{std::numeric_limits<std::int64_t>::max()};
 
-Activity activity_of(const Row& row) {
-  if (row.is_message()) {
-    return Activity::link;
-  }
-  switch (row.op) {
-    case OpKind::merge:
-    case OpKind::o:
-      return Activity::output;
-    case OpKind::sweep:
+/// None: it is nothing that a step could be spent on.
+std::optional<Activity> activity_of(const Row& row) {
+  switch (row.kind) {
+    case RowKind::message:
+      return Activity::link;
+    case RowKind::tail_fetch:
       return Activity::sweep;
-    case OpKind::append:
-      return Activity::append;
-    default:
-      return Activity::compute;
+    case RowKind::prefetch:
+      return std::nullopt;
+    case RowKind::operation:
+      break;
   }
+  if (row.op == OpKind::merge || row.op == OpKind::o) {
+    return Activity::output;
+  }
+  if (is_of_sweep(row.op)) {
+    return Activity::sweep;
+  }
+  return row.op == OpKind::append ? Activity::append : Activity::compute;
 }
 
 /// An activity begins (+1) or ends (-1).
@@ -45,11 +50,9 @@ struct Begin {
 /// Walks once through the time of a run, from one change of what is running to the next.
 class LedgerWalk {
  public:
-  LedgerWalk(const ExecutionTable& table, const WaveRequests& wave) {
-    for (const Row& row : table.rows) {
-      if (wave.takes_part_in(row)) {
-        note(row);
-      }
+  explicit LedgerWalk(const WaveRows& rows) {
+    for (const Row* row : rows) {
+      note(*row);
     }
     const auto earlier = [](const auto& a, const auto& b) { return a.time < b.time; };
     std::stable_sort(changes_.begin(), changes_.end(), earlier);
@@ -76,9 +79,10 @@ class LedgerWalk {
     if (row.is_operation()) {
       begins_.push_back({row.start, row.op});
     }
-    if (row.start < row.end) {
-      changes_.push_back({row.start, activity_of(row), 1});
-      changes_.push_back({row.end, activity_of(row), -1});
+    const std::optional<Activity> activity = activity_of(row);
+    if (activity && row.start < row.end) {
+      changes_.push_back({row.start, *activity, 1});
+      changes_.push_back({row.end, *activity, -1});
     }
   }
 
@@ -146,13 +150,6 @@ class LedgerWalk {
 
 }  // namespace
 
-bool WaveRequests::takes_part_in(const Row& row) const {
-  return std::any_of(row.members.begin(), row.members.end(), [this](const Member& member) {
-    const std::size_t request = member.request.value();
-    return request >= first.value() && request < first.value() + count;
-  });
-}
-
 double StepLedger::hidden_share() const {
   if (sweep_busy.value() == 0) {
     return 0;
@@ -160,14 +157,18 @@ double StepLedger::hidden_share() const {
   return static_cast<double>(sweep_hidden().value()) / static_cast<double>(sweep_busy.value());
 }
 
-std::vector<StepLedger> ledgers_of(const ExecutionTable& table, std::span<const StepTime> steps,
-                                   const WaveRequests& wave) {
-  LedgerWalk walk(table, wave);
+std::vector<StepLedger> ledgers_of(const WaveRows& rows, std::span<const StepTime> steps) {
+  LedgerWalk walk(rows);
   std::vector<StepLedger> ledgers;
   for (const StepTime& step : steps) {
     ledgers.push_back(walk.take(step));
   }
   return ledgers;
+}
+
+std::vector<StepLedger> ledgers_of(const ExecutionTable& table, std::span<const StepTime> steps,
+                                   const WaveRequests& wave) {
+  return ledgers_of(rows_of(table, wave), steps);
 }
 
 }  // namespace qfs

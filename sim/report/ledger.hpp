@@ -1,22 +1,14 @@
 // The ledger of a step (DESIGN 9): what each instant of it was spent on, in whole femtoseconds.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "hardware/execution_table.hpp"
 #include "sim/report/steps.hpp"
+#include "sim/report/waves.hpp"
 
 namespace qfs {
-
-/// The requests [first, first + count) that move through the layers together.
-struct WaveRequests {
-  RequestId first;
-  std::size_t count = 1;
-
-  [[nodiscard]] bool takes_part_in(const Row& row) const;
-};
 
 /// Time spent waiting for operations of one kind.
 struct WaitingFor {
@@ -29,7 +21,7 @@ struct WaitingFor {
 struct StepLedger {
   Femtoseconds merge_and_output;  // its `o` or merge is running
   Femtoseconds compute;           // another of its static operations is running
-  Femtoseconds sweep_exposed;     // its sweep is running
+  Femtoseconds sweep_exposed;     // one of its sweeps, or a phase or fetch of it, is running
   Femtoseconds link_exposed;      // a message of it is in flight
   Femtoseconds waiting;           // none of these
   /// Adds up to `waiting`, in program order: for an append in progress if there is one, else for
@@ -45,7 +37,8 @@ struct StepLedger {
   [[nodiscard]] double hidden_share() const;
 };
 
-/// One ledger per step. O(n log n) in the rows.
+/// One ledger per step of a wave, from its rows. O(n log n) in the rows.
+std::vector<StepLedger> ledgers_of(const WaveRows& rows, std::span<const StepTime> steps);
 std::vector<StepLedger> ledgers_of(const ExecutionTable& table, std::span<const StepTime> steps,
                                    const WaveRequests& wave);
 

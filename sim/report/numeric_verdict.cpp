@@ -12,12 +12,23 @@ void keep_worst(double& worst, double error) {
   worst = std::isnan(worst) || error <= worst ? worst : error;
 }
 
+/// What a failed sweep did not see, if that is what is wrong.
+std::string missing_text(const OperationError& failure) {
+  if (failure.missing_rows == 0) {
+    return "";
+  }
+  return fmt::format(
+      ", which did not see cached position {}{}", failure.first_missing_row,
+      failure.missing_rows > 1 ? fmt::format(" and {} after it", failure.missing_rows - 1) : "");
+}
+
 void note_first_failure(NumericVerdict& verdict, const PointResult& point) {
   const NumericReport& report = *point.numerics;
   if (!report.failures.empty()) {
     const OperationError& first = report.failures.front();
-    verdict.failure = fmt::format("{}: {} at layer {}, step {}", name_of(point.block),
-                                  name_of(first.kind), first.layer.value(), first.step.value());
+    verdict.failure =
+        fmt::format("{}: {} at layer {}, step {}{}", name_of(point.block), name_of(first.kind),
+                    first.layer.value(), first.step.value(), missing_text(first));
     verdict.failed_request = first.request;
     return;
   }

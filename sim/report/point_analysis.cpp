@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
+
+#include "sim/config/system_config.hpp"
+#include "system/layout.hpp"
 
 namespace qfs {
 namespace {
@@ -38,11 +42,15 @@ std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
                                                 const RunConfig& config) {
   const AnalyticAnswer& analytic = analysis.point->analytic;
   std::optional<ClosedFormAgreement> agreement;
-  compare(agreement, analysis.stack_time(), analytic.stack_time, analysis.point->table.rows.size());
-  const std::size_t steps = std::min(analysis.steps.size(), analytic.step_times.size());
-  for (std::size_t step = 0; step < steps; ++step) {
-    compare(agreement, analysis.steps[step].length(), analytic.step_times[step],
-            analysis.point->table.rows.size());
+  const std::size_t rows = analysis.point->table.rows.size();
+  compare(agreement, analysis.stack_time(), analytic.stack_time, rows);
+  const std::size_t waves = std::min(analysis.waves.size(), analytic.step_times.size());
+  for (std::size_t wave = 0; wave < waves; ++wave) {
+    const std::vector<StepTime>& simulated = analysis.waves[wave].steps;
+    const std::vector<Seconds>& closed_form = analytic.step_times[wave];
+    for (std::size_t i = 0; i < std::min(simulated.size(), closed_form.size()); ++i) {
+      compare(agreement, simulated[i].length(), closed_form[i], rows);
+    }
   }
   if (agreement) {
     agreement->not_in_formula = not_in_formula(*analysis.point, config);
@@ -50,27 +58,46 @@ std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
   return agreement;
 }
 
+/// The steps and ledgers of each wave.
+std::vector<WaveAnalysis> analyse_waves(const std::vector<WaveRows>& rows,
+                                        const RequestSteps& requests, std::size_t batch) {
+  std::vector<WaveAnalysis> waves;
+  for (const WaveRequests& wave : waves_of(rows.size(), batch)) {
+    const std::vector<StepTime> steps =
+        wave_steps(std::span(requests).subspan(wave.first.value(), wave.count));
+    if (steps.empty()) {
+      throw std::logic_error("report: a point in which no step was executed");
+    }
+    waves.push_back({wave, steps, ledgers_of(rows[waves.size()], steps)});
+  }
+  return waves;
+}
+
 PointAnalysis analyse_point(const RunConfig& config, const PointResult& point, std::size_t index) {
+  const Workload& workload = config.workload;
+  const std::vector<WaveRows> rows = rows_by_wave(point.table, workload.in_flight, workload.batch);
+  const Places places(point.table, layout_of(system_config(config, point.block, point.context)));
   PointAnalysis analysis;
   analysis.point = &point;
   analysis.index = index;
-  analysis.steps = steps_of(point.table);
-  if (analysis.steps.empty()) {
-    throw std::logic_error("report: a point in which no step was executed");
-  }
-  const StepTime& first = analysis.steps.front();
-  const WaveRequests wave{RequestId(0), config.workload.batch};
-  analysis.ledgers = ledgers_of(point.table, analysis.steps, wave);
-  analysis.speed = speed_of(analysis.steps, config.workload.batch);
+  analysis.requests = request_steps(point.table, workload.requests());
+  analysis.waves = analyse_waves(rows, analysis.requests, workload.batch);
+  analysis.mixed = has_own_contexts(config, point.context);
+  analysis.resident_kv = resident_kv_bytes(config, point.context);
+  analysis.speed = speed_of(analysis.requests);
   analysis.drained = drained_at(point.table);
+  const StepTime& first = analysis.steps().front();
   analysis.use = use_of(point.table, first, config.link);
   analysis.traffic = traffic_of(point.table, StepId(0));
   analysis.whole_traffic = traffic_of(point.table);
-  analysis.sides = sides_of(point.table);
-  analysis.loads = loads_of(point.table, first, config);
+  analysis.sides = sides_of(rows.front(), places);
+  analysis.loads = loads_of(point.table, first, config, places);
   analysis.bound = bound_of(analysis.loads);
   analysis.closed_form = agreement_of(analysis, config);
-  analysis.roofline_share = point.analytic.roofline.value() / to_seconds(first.length()).value();
+  if (point.analytic.roofline) {
+    analysis.roofline_share =
+        point.analytic.roofline->time.value() / to_seconds(first.length()).value();
+  }
   return analysis;
 }
 

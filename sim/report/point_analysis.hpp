@@ -19,8 +19,9 @@ inline constexpr double agreement_tolerance = 1e-6;
 
 /// Simulated times of one point against the closed form for the same parameters.
 struct ClosedFormAgreement {
-  double deviation =
-      0;  // (simulated - closed form) / closed form, the largest of stack time and step times
+  /// (simulated - closed form) / closed form, the largest of the stack time and the step times of
+  /// every wave.
+  double deviation = 0;
   std::string not_in_formula;  // what makes them differ rightly, e.g. "link jitter"; else empty
 
   [[nodiscard]] bool expected() const { return not_in_formula.empty(); }
@@ -29,12 +30,21 @@ struct ClosedFormAgreement {
   }
 };
 
+/// One wave: the requests that move through the layers together.
+struct WaveAnalysis {
+  WaveRequests requests;
+  std::vector<StepTime> steps;      // at least one
+  std::vector<StepLedger> ledgers;  // one per step
+};
+
 struct PointAnalysis {
   const PointResult* point = nullptr;
   std::size_t index = 0;            // in RunResult::points
-  std::vector<StepTime> steps;      // at least one
-  std::vector<StepLedger> ledgers;  // one per step
-  DecodeSpeed speed;
+  std::vector<WaveAnalysis> waves;  // at least one; where one is meant, it is the first
+  RequestSteps requests;
+  bool mixed = false;  // requests of different contexts
+  Bytes resident_kv;   // of all requests, at the end
+  DecodeSpeed speed;   // over all requests
   Femtoseconds drained;
   std::vector<ResourceUse> use;             // first step
   std::vector<PlaceTraffic> traffic;        // first step
@@ -43,10 +53,13 @@ struct PointAnalysis {
   std::vector<PeakLoad> loads;                     // first step
   PeakLoad bound;                                  // the longest of them
   std::optional<ClosedFormAgreement> closed_form;  // none if the closed form gave no times
-  double roofline_share = 0;                       // roofline / step time, first step
+  std::optional<double> roofline_share;            // roofline / step time, first step
 
-  [[nodiscard]] Femtoseconds step_time() const { return steps.front().length(); }
-  [[nodiscard]] Femtoseconds stack_time() const { return steps.front().stack_length(); }
+  [[nodiscard]] const std::vector<StepTime>& steps() const { return waves.front().steps; }
+  /// Of the first step.
+  [[nodiscard]] const StepLedger& ledger() const { return waves.front().ledgers.front(); }
+  [[nodiscard]] Femtoseconds step_time() const { return steps().front().length(); }
+  [[nodiscard]] Femtoseconds stack_time() const { return steps().front().stack_length(); }
 };
 
 /// One per point, in the order of the result. The result must outlive what is returned. Throws

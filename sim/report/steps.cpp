@@ -7,8 +7,7 @@ namespace qfs {
 namespace {
 
 bool ends_stack(const Row& row) {
-  return row.is_operation() &&
-         (row.op == OpKind::o || row.op == OpKind::ffn || row.op == OpKind::reduce);
+  return row.is_operation() && (row.op == OpKind::o || row.op == OpKind::ffn || is_reduce(row.op));
 }
 
 bool is_lm_head(const Row& row) { return row.is_operation() && row.op == OpKind::lm_head; }
@@ -20,19 +19,8 @@ StepTime& step_at(std::vector<StepTime>& steps, StepId step) {
   return steps[step.value()];
 }
 
-}  // namespace
-
-std::vector<StepTime> steps_of(const ExecutionTable& table) {
-  std::vector<StepTime> steps;
-  for (const Row& row : table.rows) {
-    if (ends_stack(row)) {
-      StepTime& step = step_at(steps, row.step);
-      step.stack_end = std::max(step.stack_end, row.end);
-    } else if (is_lm_head(row)) {
-      StepTime& step = step_at(steps, row.step);
-      step.end = std::max(step.end, row.end);
-    }
-  }
+/// Lets each step begin where the one before it ends, and none end before it begins.
+void put_in_a_row(std::vector<StepTime>& steps) {
   Femtoseconds start{0};
   for (StepTime& step : steps) {
     step.start = start;
@@ -40,7 +28,54 @@ std::vector<StepTime> steps_of(const ExecutionTable& table) {
     step.end = std::max(step.end, step.stack_end);
     start = step.end;
   }
+}
+
+/// What a request takes for a token after the first or, of one token, for that.
+Seconds token_time(std::span<const StepTime> steps) {
+  return tpot_of(steps).value_or(to_seconds(steps.front().length()));
+}
+
+}  // namespace
+
+RequestSteps request_steps(const ExecutionTable& table, std::size_t requests) {
+  RequestSteps all(requests);
+  for (const Row& row : table.rows) {
+    if (!ends_stack(row) && !is_lm_head(row)) {
+      continue;
+    }
+    for (const Member& member : row.members) {
+      StepTime& step = step_at(all.at(member.request.value()), member.step);
+      Femtoseconds& end = ends_stack(row) ? step.stack_end : step.end;
+      end = std::max(end, row.end);
+    }
+  }
+  for (std::vector<StepTime>& steps : all) {
+    put_in_a_row(steps);
+  }
+  return all;
+}
+
+std::vector<StepTime> wave_steps(std::span<const std::vector<StepTime>> requests) {
+  std::vector<StepTime> steps;
+  for (const std::vector<StepTime>& own : requests) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      StepTime& step = step_at(steps, StepId(i));
+      step.stack_end = std::max(step.stack_end, own[i].stack_end);
+      step.end = std::max(step.end, own[i].end);
+    }
+  }
+  put_in_a_row(steps);
   return steps;
+}
+
+std::vector<StepTime> steps_of(const ExecutionTable& table) {
+  std::size_t requests = 0;
+  for (const Row& row : table.rows) {
+    for (const Member& member : row.members) {
+      requests = std::max(requests, member.request.value() + 1);
+    }
+  }
+  return wave_steps(request_steps(table, requests));
 }
 
 Femtoseconds drained_at(const ExecutionTable& table) {
@@ -51,17 +86,28 @@ Femtoseconds drained_at(const ExecutionTable& table) {
   return last;
 }
 
-DecodeSpeed speed_of(std::span<const StepTime> steps, std::size_t requests) {
-  assert(!steps.empty());
-  DecodeSpeed speed;
-  Seconds token = to_seconds(steps.front().length());
-  if (steps.size() > 1) {
-    const Seconds later = to_seconds(steps.back().end - steps.front().end);
-    token = Seconds(later.value() / static_cast<double>(steps.size() - 1));
-    speed.tpot = token;
+std::optional<Seconds> tpot_of(std::span<const StepTime> steps) {
+  if (steps.size() < 2) {
+    return std::nullopt;
   }
-  speed.tokens_per_s_per_user = 1 / token.value();
-  speed.tokens_per_s = static_cast<double>(requests) * speed.tokens_per_s_per_user;
+  const Seconds later = to_seconds(steps.back().end - steps.front().end);
+  return Seconds(later.value() / static_cast<double>(steps.size() - 1));
+}
+
+DecodeSpeed speed_of(const RequestSteps& requests) {
+  assert(!requests.empty() && !requests.front().empty());
+  DecodeSpeed speed;
+  Seconds sum(0);
+  for (const std::vector<StepTime>& steps : requests) {
+    const Seconds token = token_time(steps);
+    sum += token;
+    speed.tokens_per_s += 1 / token.value();
+  }
+  const Seconds mean(sum.value() / static_cast<double>(requests.size()));
+  speed.tokens_per_s_per_user = 1 / mean.value();
+  if (requests.front().size() > 1) {
+    speed.tpot = mean;
+  }
   return speed;
 }
 

@@ -1,7 +1,10 @@
 #include "sim/report/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 
+#include "sim/config/system_config.hpp"
 #include "sim/report/config_json.hpp"
 #include "sim/report/numerics_json.hpp"
 
@@ -88,14 +91,19 @@ Json closed_form_json(const PointAnalysis& analysis) {
     return nullptr;
   }
   const AnalyticAnswer& analytic = analysis.point->analytic;
-  Json step_times = Json::array();
-  for (const Seconds time : analytic.step_times) {
-    step_times.push_back(to_microseconds(time));
+  Json waves = Json::array();
+  for (const std::vector<Seconds>& wave : analytic.step_times) {
+    waves.push_back(Json::array());
+    for (const Seconds time : wave) {
+      waves.back().push_back(to_microseconds(time));
+    }
   }
+  const Json step_times = waves.empty() ? Json::array() : waves.front();
   const bool expected = analysis.closed_form->expected();
   return {{"stack_time_us", to_microseconds(analytic.stack_time)},
           {"step_time_us", step_times.empty() ? Json(nullptr) : step_times.front()},
           {"step_times_us", step_times},
+          {"wave_step_times_us", waves},
           {"relative_deviation", analysis.closed_form->deviation},
           {"tolerance", agreement_tolerance},
           {"expected_to_agree", expected},
@@ -103,10 +111,61 @@ Json closed_form_json(const PointAnalysis& analysis) {
 }
 
 Json roofline_json(const PointAnalysis& analysis) {
-  const AnalyticAnswer& analytic = analysis.point->analytic;
-  return {{"step_time_us", to_microseconds(analytic.roofline)},
-          {"bound", analytic.roofline_bound},
-          {"share", analysis.roofline_share}};
+  const std::optional<AnalyticBound>& roofline = analysis.point->analytic.roofline;
+  if (!roofline) {
+    return nullptr;
+  }
+  return {{"step_time_us", to_microseconds(roofline->time)},
+          {"bound", roofline->resource},
+          {"share", optional_json(analysis.roofline_share)}};
+}
+
+Json round_json(const std::optional<AnalyticBound>& round) {
+  if (!round) {
+    return nullptr;
+  }
+  return {{"time_us", to_microseconds(round->time)}, {"bound", round->resource}};
+}
+
+Json tpot_json(std::span<const StepTime> steps) {
+  const std::optional<Seconds> tpot = tpot_of(steps);
+  return tpot ? Json(to_microseconds(*tpot)) : Json(nullptr);
+}
+
+Json lengths_json(std::span<const StepTime> steps) {
+  Json lengths = Json::array();
+  for (const StepTime& step : steps) {
+    lengths.push_back(to_microseconds(step.length()));
+  }
+  return lengths;
+}
+
+Json waves_json(const PointAnalysis& analysis) {
+  Json json = Json::array();
+  for (const WaveAnalysis& wave : analysis.waves) {
+    json.push_back({{"first_request", wave.requests.first.value()},
+                    {"step_times_us", lengths_json(wave.steps)},
+                    {"tpot_us", tpot_json(wave.steps)},
+                    {"ledger", ledger_json(wave.ledgers.front())}});
+  }
+  return json;
+}
+
+/// Of requests that are alike, nothing more than the waves say.
+Json requests_json(const RunConfig& config, const PointAnalysis& analysis) {
+  if (!analysis.mixed) {
+    return nullptr;
+  }
+  const std::vector<std::size_t> contexts = request_contexts(config, analysis.point->context);
+  Json json = Json::array();
+  for (std::size_t request = 0; request < contexts.size(); ++request) {
+    const std::vector<StepTime>& steps = analysis.requests[request];
+    json.push_back({{"request", request},
+                    {"context", contexts[request]},
+                    {"step_times_us", lengths_json(steps)},
+                    {"tpot_us", tpot_json(steps)}});
+  }
+  return json;
 }
 
 void put_point(Json& json, const RunConfig& config, const PointAnalysis& analysis) {
@@ -119,17 +178,16 @@ void put_point(Json& json, const RunConfig& config, const PointAnalysis& analysi
   json["cache_growth"] = name_of(config.attention.growth);
   json["context"] = analysis.point->context;
   json["batch"] = config.workload.batch;
-  json["tokens"] = analysis.steps.size();
+  json["in_flight"] = config.workload.in_flight;
+  json["tokens"] = analysis.steps().size();
+  json["resident_requests"] = config.workload.requests();
+  json["resident_kv_bytes"] = analysis.resident_kv.value();
 }
 
 void put_times(Json& json, const PointAnalysis& analysis) {
   put_time(json, "stack_time", analysis.stack_time());
   put_time(json, "step_time", analysis.step_time());
-  Json step_times = Json::array();
-  for (const StepTime& step : analysis.steps) {
-    step_times.push_back(to_microseconds(step.length()));
-  }
-  json["step_times_us"] = step_times;
+  json["step_times_us"] = lengths_json(analysis.steps());
   const std::optional<Seconds> tpot = analysis.speed.tpot;
   json["tpot_us"] = tpot ? Json(to_microseconds(*tpot)) : Json(nullptr);
   json["drained_us"] = to_microseconds(analysis.drained);
@@ -158,19 +216,20 @@ void put_sides(Json& json, const LayerSides& sides) {
 
 Json crossover_json(const Crossover& crossover) {
   const bool found = crossover.state == CrossoverState::found;
-  return {{"name", crossover.name},
+  return {{"name", name_of(crossover.kind)},
           {"block", name_of(crossover.block)},
           {"state", name_of(crossover.state)},
           {"simulated_positions", found ? Json(crossover.simulated) : Json(nullptr)},
           {"closed_form_positions", optional_json(crossover.closed_form)}};
 }
 
-/// Those of the point's own block order, by name; the ffn crossover is the same for all.
+/// Those of the point's own block order, by name; only the latency crossover differs among them.
 Json own_crossovers_json(const RunResult& result, BlockOrder block) {
   Json json = Json::object();
   for (const Crossover& crossover : result.crossovers) {
-    if (crossover.block == block || crossover.name == "ffn") {
-      json[crossover.name + "_positions"] = crossover_json(crossover)["simulated_positions"];
+    if (crossover.block == block || crossover.kind != CrossoverKind::latency) {
+      json[fmt::format("{}_positions", name_of(crossover.kind))] =
+          crossover_json(crossover)["simulated_positions"];
     }
   }
   return json;
@@ -182,7 +241,9 @@ Json result_json(const RunResult& result, const PointAnalysis& analysis,
   put_point(json, result.config, analysis);
   put_times(json, analysis);
   json["speedup_vs"] = speedups_json(analysis, analyses);
-  json["ledger"] = ledger_json(analysis.ledgers.front());
+  json["ledger"] = ledger_json(analysis.ledger());
+  json["waves"] = waves_json(analysis);
+  json["requests"] = requests_json(result.config, analysis);
   json["traffic_first_step"] = traffic_json(analysis.traffic);
   json["traffic_all_steps"] = traffic_json(analysis.whole_traffic);
   json["resources_first_step"] = use_json(analysis.use);
@@ -194,6 +255,7 @@ Json result_json(const RunResult& result, const PointAnalysis& analysis,
   json["crossovers"] = own_crossovers_json(result, analysis.point->block);
   json["closed_form"] = closed_form_json(analysis);
   json["roofline"] = roofline_json(analysis);
+  json["round_bound"] = round_json(analysis.point->analytic.round);
   const std::optional<NumericReport>& numerics = analysis.point->numerics;
   json["numerics"] = numerics ? numeric_verdict_json(*numerics) : Json(nullptr);
   return json;

@@ -25,10 +25,15 @@ std::string where_text(const Crossover& crossover) {
 }
 
 std::string meaning_of(const Crossover& crossover) {
-  if (crossover.name == latency_crossover) {
-    return "the merge waits for the sweep";
+  switch (crossover.kind) {
+    case CrossoverKind::ffn:
+      return "a sweep outlasts the layer's ffn";
+    case CrossoverKind::latency:
+      return "the merge waits for the sweep";
+    case CrossoverKind::busy:
+      return "the cache side is busy for longer than the pool";
   }
-  return crossover.name == "ffn" ? "a sweep outlasts the layer's ffn" : "";
+  return "?";
 }
 
 /// DESIGN.md 7 counts waits of more than half a position's sweep; less is rounding, or an append
@@ -50,10 +55,12 @@ std::string crossovers_part(const RunResult& result) {
     const std::string closed_form = crossover.closed_form ? grouped(*crossover.closed_form, 3) +
                                                                 (differs(crossover) ? " !" : "")
                                                           : "-";
-    table.add({crossover.name, std::string(name_of(crossover.block)), where_text(crossover),
-               closed_form, meaning_of(crossover)});
+    table.add({std::string(name_of(crossover.kind)), std::string(name_of(crossover.block)),
+               where_text(crossover), closed_form, meaning_of(crossover)});
   }
-  return "\nCrossovers, in cached positions per request\n" + table.text();
+  const bool waves = result.config.workload.in_flight > 1;
+  return fmt::format("\nCrossovers, in cached positions per request{}\n{}",
+                     waves ? ", of one wave by itself" : "", table.text());
 }
 
 std::string blocks_part(const RunConfig& config) {
@@ -88,9 +95,15 @@ Legend
                compute side and to the cache side; balance: t_a / t_f
 )";
 
+constexpr const char* waves_legend =
+    R"(  waves        steps, sweeps, ledger and sides are those of wave 0, which goes first where
+               two are ready; TPOT and tokens/s are of all requests; closed form: of every wave
+)";
+
 std::string legend_part(const RunConfig& config) {
   const std::string_view baseline = name_of(baseline_block(config));
-  return fmt::format(legend, fmt::format("vs {}", baseline), baseline, agreement_tolerance);
+  return fmt::format(legend, fmt::format("vs {}", baseline), baseline, agreement_tolerance) +
+         (config.workload.in_flight > 1 ? waves_legend : "");
 }
 
 }  // namespace
@@ -99,7 +112,7 @@ std::string report_table(const RunResult& result, std::span<const PointAnalysis>
   const std::vector<const PointAnalysis*> main = main_points(result, analyses);
   std::string text = header_part(result.config) + "\n" + numerics_part(result);
   text += "\nSteps\n" + points_part(result, analyses);
-  const std::string context = context_text(result.config.workload.context);
+  const std::string context = context_of(*main.front());
   text += fmt::format("\nWhere the first step goes, context {} (us)\n", context);
   text += ledger_part(main);
   text += fmt::format("\nSpeed and the two sides of a layer, context {} (us)\n", context);

@@ -79,7 +79,7 @@ std::vector<Saving> savings(const StepLedger& from, const StepLedger& to) {
 std::string savings_text(const PointAnalysis& main, const PointAnalysis& other) {
   std::vector<std::string> hidden;
   std::vector<std::string> rest;
-  for (const Saving& row : savings(other.ledgers.front(), main.ledgers.front())) {
+  for (const Saving& row : savings(other.ledger(), main.ledger())) {
     const bool less = row.time.value() > 0;
     const std::string time = time_text(Femtoseconds(std::abs(row.time.value())));
     if (row.exposed && less) {
@@ -101,7 +101,7 @@ std::string savings_text(const PointAnalysis& main, const PointAnalysis& other) 
 }
 
 std::string hidden_text(const PointAnalysis& point) {
-  const StepLedger& ledger = point.ledgers.front();
+  const StepLedger& ledger = point.ledger();
   return ledger.sweep_busy.value() == 0
              ? ""
              : paragraph(fmt::format("{} of the sweep of {} hides beside the static operations.",
@@ -110,7 +110,7 @@ std::string hidden_text(const PointAnalysis& point) {
 
 /// What of the main block's step no static operation covers.
 std::string still_exposed_text(const PointAnalysis& point) {
-  const StepLedger& ledger = point.ledgers.front();
+  const StepLedger& ledger = point.ledger();
   const std::pair<const char*, Femtoseconds> rows[] = {
       {"sweep", ledger.sweep_exposed}, {"link", ledger.link_exposed}, {"waiting", ledger.waiting}};
   std::string exposed;
@@ -135,7 +135,7 @@ std::vector<Gain> gains(const RunResult& result, std::span<const PointAnalysis> 
   std::vector<Gain> gains;
   for (const PointAnalysis& point : analyses) {
     const PointAnalysis* rival = same_context(analyses, point, other);
-    if (point.point->block == result.config.block && rival != nullptr) {
+    if (point.point->block == result.config.block && rival != nullptr && !point.mixed) {
       gains.push_back({point.point->context, speedup(point, *rival)});
     }
   }
@@ -215,7 +215,7 @@ std::string crossover_text(const Crossover& crossover) {
 std::string crossovers_text(const RunResult& result) {
   std::string text;
   for (const Crossover& crossover : result.crossovers) {
-    if (crossover.name == latency_crossover) {
+    if (crossover.kind == CrossoverKind::latency) {
       text += paragraph(crossover_text(crossover));
     }
   }
@@ -230,8 +230,10 @@ std::string answer_part(const RunResult& result, std::span<const PointAnalysis> 
     return "";
   }
   const PointAnalysis& main = *points.front();
-  std::string text = fmt::format("\nAnswer, context {}, batch {}\n",
-                                 context_text(main.point->context), result.config.workload.batch);
+  const Workload& workload = result.config.workload;
+  std::string text =
+      fmt::format("\nAnswer, context {}, batch {}{}\n", context_of(main), workload.batch,
+                  workload.in_flight > 1 ? fmt::format(", in flight {}", workload.in_flight) : "");
   text += paragraph(numbers_text(result));
   if (points.size() == 1) {
     text += paragraph(fmt::format("{} takes {} a step.", block_of(main), step_text(main)));

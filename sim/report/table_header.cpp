@@ -1,13 +1,31 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
+#include "decode/part.hpp"
+#include "sim/config/system_config.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/text.hpp"
 
 namespace qfs {
 namespace {
 
-std::string line(const char* label, const std::string& text) {
-  return fmt::format("  {:<15}{}\n", label, text);
+/// Of at most 100 columns; what does not fit goes on below, broken at a comma.
+std::string line(const char* label, std::string text) {
+  constexpr std::size_t room = 83;
+  std::string lines;
+  const char* before = label;
+  while (text.size() > room) {
+    const std::size_t comma = text.rfind(", ", room - 1);
+    if (comma == std::string::npos) {
+      break;
+    }
+    lines += fmt::format("  {:<15}{}\n", before, text.substr(0, comma + 1));
+    text.erase(0, comma + 2);
+    before = "";
+  }
+  return lines + fmt::format("  {:<15}{}\n", before, text);
 }
 
 std::string model_line(const ModelShape& shape) {
@@ -20,9 +38,35 @@ std::string model_line(const ModelShape& shape) {
 
 std::string workload_line(const RunConfig& config) {
   const Workload& workload = config.workload;
-  return line("workload", fmt::format("batch {}, {} each, {} LM head", workload.batch,
+  const std::string waves =
+      workload.in_flight == 1 ? ""
+                              : fmt::format(", {} in flight", counted(workload.in_flight, "wave"));
+  return line("workload", fmt::format("batch {}{}, {} each, {} LM head", workload.batch, waves,
                                       counted(workload.tokens, "token"),
                                       workload.lm_head ? "with" : "without"));
+}
+
+/// Nothing where all requests have the context that stands beside their times.
+std::string contexts_line(const Workload& workload) {
+  const std::vector<std::size_t>& contexts = workload.request_contexts;
+  if (contexts.empty()) {
+    return "";
+  }
+  const auto [least, most] = std::minmax_element(contexts.begin(), contexts.end());
+  const double sum = std::accumulate(contexts.begin(), contexts.end(), 0.0);
+  return line("mixed contexts",
+              fmt::format("{} to {}, mean {}", context_text(*least), context_text(*most),
+                          grouped(sum / static_cast<double>(contexts.size()), 1)));
+}
+
+std::string resident_line(const RunConfig& config) {
+  const Bytes bytes = resident_kv_bytes(config, config.workload.context);
+  return line("resident",
+              fmt::format("{}, KV cache {} at the end, {}",
+                          counted(config.workload.requests(), "request"), bytes_text(bytes),
+                          has_own_contexts(config, config.workload.context)
+                              ? "mixed contexts"
+                              : "context " + context_text(config.workload.context)));
 }
 
 // Of a preset only the numbers are printed: a key beside it may have replaced any of them.
@@ -31,6 +75,41 @@ std::string device_line(const char* label, const DeviceConfig& device) {
   text += ", arithmetic " + rate_text(device.mac_rate.value(), "MAC/s");
   text += fmt::format(", launch {:.6g} us", to_microseconds(device.launch_overhead));
   return line(label, text);
+}
+
+/// Nothing of a cache on one device.
+std::string split_line(const CacheConfig& cache) {
+  const CacheSplit& split = cache.split;
+  if (split.devices == 1) {
+    return "";
+  }
+  return line("cache split", fmt::format("{}, by {}, merged in {} order, ports {}",
+                                         counted(split.devices, "cache device"), name_of(split.by),
+                                         name_of(split.merge), name_of(cache.ports)));
+}
+
+std::string pool_lines(const RunConfig& config) {
+  const PoolSettings& pool = config.pool;
+  const Projections projections =
+      system_config(config, config.block, config.workload.context).pool.projections;
+  const bool chosen = pool.projections == ProjectionsChoice::per_wave;
+  std::string batching =
+      fmt::format("launches {}, sweeps {}", name_of(pool.batching), name_of(pool.sweep_batch));
+  if (pool.window > Seconds(0)) {
+    batching += fmt::format(", window {:.6g} us", to_microseconds(pool.window));
+  }
+  return line("pool calls",
+              fmt::format("{}, projections: {}{}", counted(pool.instances, "instance"),
+                          name_of(projections), chosen ? " (per_wave)" : "")) +
+         line("batching", batching);
+}
+
+std::string ranks_line(const RunConfig& config) {
+  const std::size_t devices = config.tensor_parallel.devices;
+  const ModelShape part = part_of(config.model, {0, devices});
+  return line("parallel", fmt::format("{}, each with {}, {}, ffn {}, vocabulary {}",
+                                      counted(devices, "device"), counted(part.heads, "head"),
+                                      counted(part.kv_heads, "KV head"), part.ffn, part.vocab));
 }
 
 std::string link_line(const LinkConfig& link) {
@@ -71,20 +150,33 @@ std::string fault_line(const Fault& fault) {
                                    fault.layer.value(), fault.step.value()));
 }
 
+/// The devices and what is between them.
+std::string devices_lines(const RunConfig& config) {
+  const std::string link = link_line(config.link);
+  const std::string cache =
+      device_line("cache device", config.cache_device) + split_line(config.cache);
+  switch (config.arrangement) {
+    case Arrangement::colocated:
+      return device_line("device", config.compute_device);
+    case Arrangement::two_device:
+      return device_line("compute device", config.compute_device) + cache + link;
+    case Arrangement::pooled:
+      return device_line("pool", config.compute_device) + pool_lines(config) + cache + link;
+    case Arrangement::tensor_parallel:
+      return device_line("each device", config.compute_device) + ranks_line(config) + link;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string header_part(const RunConfig& config) {
-  const bool two_device = config.arrangement == Arrangement::two_device;
   std::string text = fmt::format("{}\n", config.name);
   text += model_line(config.model);
   text += line("arrangement", fmt::format("{}, current token: {}", name_of(config.arrangement),
                                           name_of(config.current_token)));
-  text += workload_line(config);
-  text += device_line(two_device ? "compute device" : "device", config.compute_device);
-  if (two_device) {
-    text += device_line("cache device", config.cache_device);
-    text += link_line(config.link);
-  }
+  text += workload_line(config) + contexts_line(config.workload) + resident_line(config);
+  text += devices_lines(config);
   text += formats_line(config.numerics.formats);
   text += attention_line(config.attention);
   text += accounting_line(config.accounting);

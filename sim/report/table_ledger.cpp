@@ -11,7 +11,7 @@ std::string time_text(Femtoseconds time) { return microseconds_text(to_microseco
 std::string time_text(Seconds time) { return microseconds_text(to_microseconds(time)); }
 
 void add_ledger(TextTable& table, const PointAnalysis& point) {
-  const StepLedger& ledger = point.ledgers.front();
+  const StepLedger& ledger = point.ledger();
   const Femtoseconds parts[] = {ledger.merge_and_output, ledger.compute, ledger.sweep_exposed,
                                 ledger.link_exposed,     ledger.waiting, ledger.total()};
   std::vector<std::string> times{block_of(point)};
@@ -27,7 +27,7 @@ void add_ledger(TextTable& table, const PointAnalysis& point) {
 
 std::string waiting_text(const PointAnalysis& point) {
   std::string text;
-  for (const WaitingFor& wait : point.ledgers.front().waiting_for) {
+  for (const WaitingFor& wait : point.ledger().waiting_for) {
     text +=
         fmt::format("{}{} {} us", text.empty() ? "" : ", ", name_of(wait.op), time_text(wait.time));
   }
@@ -38,10 +38,12 @@ std::string bound_text(const PointAnalysis& point) {
   if (point.bound.resource.empty()) {
     return "";
   }
-  const AnalyticAnswer& analytic = point.point->analytic;
-  return fmt::format("  {}: {} {} of the step; roofline {} us ({})\n", block_of(point),
-                     point.bound.resource, percent_text(point.bound.share),
-                     time_text(analytic.roofline), analytic.roofline_bound);
+  const std::optional<AnalyticBound>& roofline = point.point->analytic.roofline;
+  return fmt::format(
+      "  {}: {} {} of the step{}\n", block_of(point), point.bound.resource,
+      percent_text(point.bound.share),
+      roofline ? fmt::format("; roofline {} us ({})", time_text(roofline->time), roofline->resource)
+               : "");
 }
 
 std::string rate_per_s(double rate) { return grouped(rate, rate < 1e5 ? 1 : 0); }
@@ -55,6 +57,10 @@ void add_speed(TextTable& table, const PointAnalysis& point) {
 }
 
 }  // namespace
+
+std::string context_of(const PointAnalysis& point) {
+  return point.mixed ? "mixed" : context_text(point.point->context);
+}
 
 std::string block_of(const PointAnalysis& point) {
   return std::string(name_of(point.point->block));
@@ -82,13 +88,28 @@ std::string ledger_part(std::span<const PointAnalysis* const> points) {
   return table.text() + notes;
 }
 
+namespace {
+
+/// What limits several waves in the long run, however well they are interleaved.
+std::string round_text(const PointAnalysis& point) {
+  const std::optional<AnalyticBound>& round = point.point->analytic.round;
+  return round ? paragraph(fmt::format("{}: in the long run a token of every wave takes at least "
+                                       "{} us ({})",
+                                       block_of(point), time_text(round->time), round->resource))
+               : "";
+}
+
+}  // namespace
+
 std::string speed_part(std::span<const PointAnalysis* const> points) {
   TextTable table("lrrrrrrrr", {"block", "TPOT us", "tokens/s", "/s/user", "t_a_layer", "t_f_layer",
                                 "t_a2f_layer", "t_f2a_layer", "balance"});
+  std::string notes;
   for (const PointAnalysis* point : points) {
     add_speed(table, *point);
+    notes += round_text(*point);
   }
-  return table.text();
+  return table.text() + notes;
 }
 
 }  // namespace qfs

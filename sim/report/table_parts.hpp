@@ -10,10 +10,7 @@
 
 namespace qfs {
 
-/// The crossover from which on the merge waits for the sweep.
-inline constexpr const char* latency_crossover = "latency";
-
-/// What was run: model, arrangement, devices, link, accounting.
+/// What was run: model, arrangement, workload, devices, link, formats, accounting.
 std::string header_part(const RunConfig& config);
 
 /// What it comes to at the main context, in sentences: whether the numbers hold, which block order
@@ -28,10 +25,12 @@ std::string numerics_part(const RunResult& result);
 
 /// The name of the point's block order.
 std::string block_of(const PointAnalysis& point);
+/// The point's context, or that its requests have contexts of their own.
+std::string context_of(const PointAnalysis& point);
 /// The points that stand at the main context, in order.
 std::vector<const PointAnalysis*> main_points(const RunResult& result,
                                               std::span<const PointAnalysis> analyses);
-/// The ledger of the first step of each.
+/// The ledger of the first step of each, of wave 0.
 std::string ledger_part(std::span<const PointAnalysis* const> points);
 /// Speeds and the two sides of a layer.
 std::string speed_part(std::span<const PointAnalysis* const> points);

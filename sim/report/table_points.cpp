@@ -14,7 +14,7 @@ namespace {
 bool beyond_crossover(const RunResult& result, const PointResult& point) {
   return std::any_of(
       result.crossovers.begin(), result.crossovers.end(), [&](const Crossover& crossover) {
-        if (crossover.name != latency_crossover || crossover.block != point.block) {
+        if (crossover.kind != CrossoverKind::latency || crossover.block != point.block) {
           return false;
         }
         const auto context = static_cast<double>(point.context);
@@ -47,16 +47,16 @@ std::string speedup_text(const RunResult& result, std::span<const PointAnalysis>
 void add_point(TextTable& table, const RunResult& result, std::span<const PointAnalysis> analyses,
                const PointAnalysis& analysis, bool first_of_context) {
   const PointResult& point = *analysis.point;
-  const StepLedger& ledger = analysis.ledgers.front();
+  const StepLedger& ledger = analysis.ledger();
   const char checked = point.numerics ? '>' : ' ';
-  const std::string beyond = beyond_crossover(result, point) ? " *" : "";
+  const std::string beyond = !analysis.mixed && beyond_crossover(result, point) ? " *" : "";
   table.add(
-      {first_of_context ? context_text(point.context) : "", block_of(analysis) + beyond,
+      {first_of_context ? context_of(analysis) : "", block_of(analysis) + beyond,
        microseconds_text(to_microseconds(analysis.step_time())),
        speedup_text(result, analyses, analysis),
        microseconds_text(to_microseconds(ledger.sweep_busy)), percent_text(ledger.hidden_share()),
        microseconds_text(to_microseconds(ledger.sweep_exposed)), closed_form_text(analysis),
-       percent_text(analysis.roofline_share)},
+       analysis.roofline_share ? percent_text(*analysis.roofline_share) : "-"},
       checked);
 }
 

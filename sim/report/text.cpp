@@ -77,6 +77,21 @@ std::string rate_text(double per_second, const char* unit) {
   return fmt::format("{:.6g} {}", per_second, unit);
 }
 
+std::string bytes_text(Bytes bytes) {
+  static constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
+  constexpr double step = 1024;
+  if (bytes.value() < 1024) {
+    return fmt::format("{} B", bytes.value());
+  }
+  double value = static_cast<double>(bytes.value()) / step;
+  std::size_t unit = 0;
+  for (; value >= step && unit + 1 < units.size(); ++unit) {
+    value /= step;
+  }
+  const int decimals = value < 10 ? 3 : value < 100 ? 2 : value < 1000 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
+}
+
 std::string percent_text(double share) {
   return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : "-";
 }

@@ -22,6 +22,8 @@ std::string microseconds_text(double microseconds);
 std::string context_text(std::size_t positions);
 /// A rate with a decimal prefix, "1 TB/s"; "unlimited".
 std::string rate_text(double per_second, const char* unit);
+/// With a binary prefix and four digits: 117440512 -> "112.0 MiB"; below 1 KiB exactly, "17 B".
+std::string bytes_text(Bytes bytes);
 /// 0.1234 -> "12.3 %"
 std::string percent_text(double share);
 /// A number of things in words: "1 layer", "2,000 layers".

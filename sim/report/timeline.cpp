@@ -90,11 +90,12 @@ class TimelineWriter {
     }
     const Bytes bytes = row.is_message() ? row.wire_bytes : row.work.memory_bytes();
     add(R"({{"ph":"X","name":"{} L{}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
-        R"("args":{{"row":{},"layer":{},"step":{},"members":[{}],"bytes":{},"attempt":{}}}}})",
-        what(row), row.layer.value(), row.is_message() ? "message" : name_of(row.op), process_,
-        thread_of(row), exact_microseconds(row.start), exact_microseconds(row.end - row.start),
-        row.id.value(), row.layer.value(), row.step.value(), fmt::join(members, ","), bytes.value(),
-        row.attempt);
+        R"("args":{{"row":{},"layer":{},"shard":{},"step":{},"members":[{}],"bytes":{},)"
+        R"("attempt":{}}}}})",
+        what(row), row.layer.value(), row.is_operation() ? name_of(row.op) : name_of(row.kind),
+        process_, thread_of(row), exact_microseconds(row.start),
+        exact_microseconds(row.end - row.start), row.id.value(), row.layer.value(), row.shard,
+        row.step.value(), fmt::join(members, ","), bytes.value(), row.attempt);
   }
 
   static std::string what(const Row& row) {
@@ -105,7 +106,7 @@ class TimelineWriter {
     for (const ValueKind value : row.carries) {
       values += (values.empty() ? "" : " ") + std::string(name_of(value));
     }
-    return values.empty() ? "message" : values;
+    return values.empty() ? std::string(name_of(row.kind)) : values;
   }
 
   /// An arrow must start inside its producer's slice. Viewers cut times to nanoseconds, so it

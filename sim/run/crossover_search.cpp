@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "analysis/crossover.hpp"
+#include "sim/config/schema.hpp"
+#include "sim/report/places.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/points.hpp"
 #include "system/simulation.hpp"
@@ -24,36 +26,44 @@ constexpr Seconds longest_step{2000};
 /// zero.
 using Excess = std::function<Seconds(const ExecutionTable&)>;
 
-const Row& row_of(const ExecutionTable& table, OpKind kind) {
-  const auto found = std::find_if(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    return row.is_operation() && row.op == kind;
-  });
-  if (found == table.rows.end()) {
-    throw std::logic_error("crossover search: the table lacks an operation");
-  }
-  return *found;
+/// One wave of one token by itself, without vocabulary product, numbers or chance. What gathers the
+/// requests of several waves has nothing to gather then.
+RunConfig lone_wave(RunConfig config) {
+  config.workload.in_flight = 1;
+  config.workload.request_contexts.clear();
+  config.workload.tokens = 1;
+  config.workload.lm_head = false;
+  config.pool.instances = 1;
+  config.pool.batching = Gather::wave;
+  config.pool.sweep_batch = Gather::wave;
+  config.pool.window = Seconds(0);
+  config.numerics.inject = {};
+  config.link.jitter = Seconds(0);
+  return config;
 }
 
-/// The excess in the first step alone, without vocabulary product, numbers or chance.
 double simulated_excess(const RunConfig& config, BlockOrder block, std::size_t context,
                         const Excess& excess) {
-  RunConfig one = config;
-  one.workload.tokens = 1;
-  one.workload.lm_head = false;
-  one.numerics.inject = {};
-  one.link.jitter = Seconds(0);
-  const SystemConfig system = system_config(one, block, context);
+  const SystemConfig system = system_config(config, block, context);
   const std::function<double()> task = [&] { return excess(simulate(system).table).value(); };
   return run_isolated<double>({task}, 1).front();
 }
 
+/// Contexts that the search may ask for: a split at random draws every position.
+std::size_t last_context(const RunConfig& config) {
+  const bool drawn = config.cache.split.by == SplitBy::any;
+  return drawn ? config::most_drawn_positions / config.workload.batch : search_limit;
+}
+
 /// Smallest context with a positive excess, the excess one position before it, and by how much it
-/// grows a position there. Beyond the crossing it may grow faster: the current token's append runs
+/// grows a position there; of a cache split by positions, as a mean over one for each device.
+/// Beyond the crossing it may grow faster: the current token's append runs
 /// beside what is left of the sweep.
 struct Bracket {
   std::size_t above = 0;
   double excess_below = 0;
   double growth = 0;
+  double reach = 1;  // positions over which the growth is a mean
 };
 
 class Search {
@@ -61,8 +71,8 @@ class Search {
   Search(const RunConfig& config, BlockOrder block, Excess excess)
       : config_(config), block_(block), excess_(std::move(excess)) {}
 
-  Crossover run(std::string name) const {
-    Crossover crossover{std::move(name), block_, CrossoverState::found, 0, std::nullopt, 0};
+  [[nodiscard]] Crossover run(CrossoverKind kind) const {
+    Crossover crossover{kind, block_, CrossoverState::found, 0, std::nullopt, 0};
     if (excess_at(0) > 0) {
       crossover.state = CrossoverState::exposed_at_0;
     } else if (const std::size_t high = first_power_above(); !within_reach(high)) {
@@ -88,8 +98,8 @@ class Search {
   }
 
   [[nodiscard]] bool within_reach(std::size_t context) const {
-    return context <= search_limit &&
-           analytic_answer(config_, block_, context).stack_time < longest_step;
+    return context <= last_context(config_) &&
+           closed_form(config_, block_, context).value().stack_time < longest_step;
   }
 
   /// `high` has a positive excess, half of it has not.
@@ -100,12 +110,19 @@ class Search {
       (excess_at(middle) > 0 ? high : low) = middle;
     }
     const double below = excess_at(high - 1);
-    return {high, below, high >= 2 ? below - excess_at(high - 2) : excess_at(high) - below};
+    if (high < 2) {
+      return {high, below, excess_at(high) - below, 1};
+    }
+    const bool by_heads = config_.cache.split.by == SplitBy::heads;
+    const std::size_t back = std::min(by_heads ? 1 : config_.cache.split.devices, high - 1);
+    const auto reach = static_cast<double>(back);
+    return {high, below, (below - excess_at(high - 1 - back)) / reach, reach};
   }
 
   [[nodiscard]] static double interpolate(const Bracket& bracket) {
-    const double share = bracket.growth > 0 ? -bracket.excess_below / bracket.growth : 1;
-    return static_cast<double>(bracket.above - 1) + std::min(share, 1.0);
+    const double missing = -bracket.excess_below;
+    const double share = missing <= 0 ? 0 : bracket.growth > 0 ? missing / bracket.growth : 1;
+    return static_cast<double>(bracket.above - 1) + std::min(share, bracket.reach);
   }
 
   const RunConfig& config_;
@@ -118,11 +135,53 @@ struct Arrivals {
   Femtoseconds of_sweep;
   Femtoseconds of_others;
 
-  void note(const Row& operand, Femtoseconds arrival) {
-    Femtoseconds& latest = operand.op == OpKind::sweep ? of_sweep : of_others;
-    latest = std::max(latest, arrival);
+  /// Looks through the merge, and what passes on its result, at what these were given.
+  void note_inputs(const ExecutionTable& table, const Row& row) {
+    for (const Dependency& dep : row.deps) {
+      const Row& operand = table.rows[dep.row.value()];
+      if (operand.op == OpKind::merge || operand.op == OpKind::hold) {
+        note_inputs(table, operand);
+      } else {
+        Femtoseconds& latest = is_of_sweep(operand.op) ? of_sweep : of_others;
+        latest = std::max(latest, dep.arrival);
+      }
+    }
   }
 };
+
+/// Durations of the operations of the first layer's first step that are wanted.
+template <class Predicate>
+std::vector<Femtoseconds> layer_durations(const ExecutionTable& table, Predicate wanted) {
+  std::vector<Femtoseconds> durations;
+  for (const Row& row : table.rows) {
+    if (row.is_operation() && row.layer == LayerId(0) && row.step == StepId(0) && wanted(row)) {
+      durations.push_back(row.end - row.start);
+    }
+  }
+  return durations;
+}
+
+Femtoseconds longest_of(const ExecutionTable& table, bool (*wanted)(OpKind)) {
+  const std::vector<Femtoseconds> all =
+      layer_durations(table, [wanted](const Row& row) { return wanted(row.op); });
+  if (all.empty()) {
+    throw std::logic_error("crossover search: the table lacks an operation");
+  }
+  return *std::max_element(all.begin(), all.end());
+}
+
+/// How long the executor of each resource is busy in a layer.
+std::vector<Femtoseconds> layer_busy(const ExecutionTable& table) {
+  std::vector<Femtoseconds> busy(table.resources.size());
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    const bool executor = table.resources[i].kind == ResourceKind::executor;
+    for (const Femtoseconds time :
+         layer_durations(table, [&](const Row& row) { return executor && row.resource == i; })) {
+      busy[i] += time;
+    }
+  }
+  return busy;
+}
 
 std::optional<double> finite(std::optional<double> value) {
   return value && *value < std::numeric_limits<double>::infinity() ? value : std::nullopt;
@@ -131,47 +190,61 @@ std::optional<double> finite(std::optional<double> value) {
 }  // namespace
 
 Seconds sweep_beyond_ffn(const ExecutionTable& table) {
-  const Row& sweep = row_of(table, OpKind::sweep);
-  const Row& ffn = row_of(table, OpKind::ffn);
-  return to_seconds((sweep.end - sweep.start) - (ffn.end - ffn.start));
+  const Femtoseconds sweep = longest_of(table, is_of_sweep);
+  const Femtoseconds ffn = longest_of(table, [](OpKind op) { return op == OpKind::ffn; });
+  return to_seconds(sweep - ffn);
 }
 
 Seconds merge_wait(const ExecutionTable& table) {
   Femtoseconds longest(std::numeric_limits<std::int64_t>::min());
   for (const Row& output : table.rows) {
-    if (output.is_message() || output.op != OpKind::o || output.step != StepId(0)) {
-      continue;
+    if (output.is_operation() && output.op == OpKind::o && output.step == StepId(0)) {
+      Arrivals arrivals;
+      arrivals.note_inputs(table, output);
+      longest = std::max(longest, arrivals.of_sweep - arrivals.of_others);
     }
-    Arrivals arrivals;
-    for (const Dependency& dep : output.deps) {
-      const Row& operand = table.rows[dep.row.value()];
-      if (operand.op != OpKind::merge) {
-        arrivals.note(operand, dep.arrival);
-        continue;
-      }
-      for (const Dependency& merged : operand.deps) {
-        arrivals.note(table.rows[merged.row.value()], merged.arrival);
-      }
-    }
-    longest = std::max(longest, arrivals.of_sweep - arrivals.of_others);
   }
   return to_seconds(longest);
 }
 
+Seconds cache_side_beyond_pool(const ExecutionTable& table, const Layout& layout) {
+  const Places places(table, layout);
+  const std::vector<Femtoseconds> busy = layer_busy(table);
+  Femtoseconds cache_side;
+  Femtoseconds pool;
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    Femtoseconds& side = places.side_of(i) == DeviceSide::cache ? cache_side : pool;
+    side = std::max(side, busy[i]);
+  }
+  return to_seconds(cache_side - pool);
+}
+
 std::vector<Crossover> find_crossovers(const RunConfig& config) {
   std::vector<Crossover> crossovers;
-  if (config.arrangement != Arrangement::two_device ||
+  const bool pooled = config.arrangement == Arrangement::pooled;
+  if ((config.arrangement != Arrangement::two_device && !pooled) ||
       config.current_token != CurrentToken::merge) {
     return crossovers;
   }
-  const AnalyticParameters parameters =
-      analytic_parameters(config, config.block, config.workload.context);
-  crossovers.push_back(Search(config, config.block, sweep_beyond_ffn).run("ffn"));
-  crossovers.back().closed_form = finite(ffn_crossover(parameters));
+  const RunConfig lone = lone_wave(config);
+  const auto parameters = [&](BlockOrder block) { return analytic_parameters(lone, block, 0); };
+  const auto find = [&](CrossoverKind kind, BlockOrder block, const Excess& excess,
+                        const std::optional<double>& formula) {
+    crossovers.push_back(Search(lone, block, excess).run(kind));
+    crossovers.back().closed_form = finite(formula);
+  };
+  find(CrossoverKind::ffn, config.block, sweep_beyond_ffn, ffn_crossover(parameters(config.block)));
+  if (pooled) {
+    const Layout layout = layout_of(system_config(lone, config.block, 0));
+    find(
+        CrossoverKind::busy, config.block,
+        [&layout](const ExecutionTable& table) { return cache_side_beyond_pool(table, layout); },
+        busy_crossover(parameters(config.block)));
+  }
   for (const BlockOrder block : blocks_of(config)) {
-    crossovers.push_back(Search(config, block, merge_wait).run("latency"));
-    crossovers.back().closed_form =
-        finite(latency_crossover(analytic_parameters(config, block, config.workload.context)));
+    find(CrossoverKind::latency, block, merge_wait,
+         pooled ? pooled_latency_crossover(parameters(block))
+                : latency_crossover(parameters(block)));
   }
   return crossovers;
 }

@@ -1,9 +1,11 @@
 #include "sim/run/points.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
-#include "analysis/closed_form.hpp"
 #include "analysis/roofline.hpp"
+#include "decode/cache_split.hpp"
 
 namespace qfs {
 namespace {
@@ -21,6 +23,38 @@ void add_once(std::vector<Value>& values, const std::vector<Value>& more) {
   }
 }
 
+/// Rows of each request and shard before the first token, where the closed form cannot know them.
+std::vector<std::vector<std::size_t>> scattered_rows(const RunConfig& config,
+                                                     const CacheSplit& split, std::size_t context) {
+  std::vector<std::vector<std::size_t>> rows;
+  if (split.by != SplitBy::any) {
+    return rows;
+  }
+  for (const std::size_t cached : request_contexts(config, context)) {
+    const ShardPlan plan(split, rows.size(), cached, 0);
+    rows.emplace_back();
+    for (std::size_t shard = 0; shard < split.devices; ++shard) {
+      rows.back().push_back(plan.rows(shard, 0));
+    }
+  }
+  return rows;
+}
+
+/// Whether the closed form's one pool, which gathers whole waves, does what this one does.
+bool pool_is_simple(const RunConfig& config) {
+  const PoolSettings& pool = config.pool;
+  const auto simple = [&](Gather gather) {
+    return gather == Gather::wave || (gather == Gather::ready && config.workload.in_flight == 1);
+  };
+  return config.arrangement != Arrangement::pooled ||
+         (pool.instances == 1 && pool.window == Seconds(0) && simple(pool.batching) &&
+          simple(pool.sweep_batch));
+}
+
+AnalyticBound bound_of(const Roofline& roofline) {
+  return {roofline.time, std::string(name_of(roofline.bound))};
+}
+
 }  // namespace
 
 std::vector<BlockOrder> blocks_of(const RunConfig& config) {
@@ -35,8 +69,24 @@ std::vector<std::size_t> contexts_of(const RunConfig& config) {
   return contexts;
 }
 
+AnalyticArrangement analytic_arrangement(Arrangement arrangement) {
+  switch (arrangement) {
+    case Arrangement::colocated:
+      return AnalyticArrangement::colocated;
+    case Arrangement::two_device:
+      return AnalyticArrangement::two_device;
+    case Arrangement::pooled:
+      return AnalyticArrangement::pooled;
+    case Arrangement::tensor_parallel:
+      return AnalyticArrangement::tensor_parallel;
+  }
+  throw std::logic_error("analytic_arrangement: unknown arrangement");
+}
+
 AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block,
                                        std::size_t context) {
+  const SystemConfig system = system_config(config, block, context);
+  const CacheSplit& split = system.graph.split;
   return {.shape = config.model,
           .block = block,
           .current_token = config.current_token,
@@ -45,6 +95,11 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
           .attention = config.attention,
           .batch = config.workload.batch,
           .in_flight = config.workload.in_flight,
+          .split = split,
+          .scattered_rows = scattered_rows(config, split, context),
+          .own_ports = system.ports == Ports::own,
+          .pooled_projections = system.pool.projections == Projections::pool,
+          .ranks = system.graph.ranks,
           .context = context,
           .tokens = config.workload.tokens,
           .lm_head = config.workload.lm_head,
@@ -55,6 +110,15 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
           .link_message_overhead = config.link.message_overhead};
 }
 
+std::optional<AnalyticTimes> closed_form(const RunConfig& config, BlockOrder block,
+                                         std::size_t context) {
+  if (has_own_contexts(config, context) || !pool_is_simple(config)) {
+    return std::nullopt;
+  }
+  return analytic_times(analytic_arrangement(config.arrangement),
+                        analytic_parameters(config, block, context));
+}
+
 InputsConfig inputs_config(const RunConfig& config) {
   return {config.model,           config.numerics.formats,
           config.numerics.seed,   request_contexts(config, config.workload.context),
@@ -62,13 +126,30 @@ InputsConfig inputs_config(const RunConfig& config) {
 }
 
 AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::size_t context) {
+  AnalyticAnswer answer;
+  if (const auto times = closed_form(config, block, context)) {
+    answer.stack_time = times->stack_time;
+    for (const std::vector<Seconds>& ends : times->wave_step_ends) {
+      answer.step_times.emplace_back();
+      Seconds start(0);
+      for (const Seconds end : ends) {
+        answer.step_times.back().push_back(end - start);
+        start = end;
+      }
+    }
+  }
+  // Bounds hold however launches are gathered, but several instances share what one is counted for.
+  if (has_own_contexts(config, context) ||
+      (config.arrangement == Arrangement::pooled && config.pool.instances > 1)) {
+    return answer;
+  }
+  const AnalyticArrangement arrangement = analytic_arrangement(config.arrangement);
   const AnalyticParameters parameters = analytic_parameters(config, block, context);
-  const bool colocated = config.arrangement == Arrangement::colocated;
-  const AnalyticTimes times =
-      colocated ? colocated_times(parameters) : two_device_times(parameters);
-  const Roofline roofline =
-      colocated ? colocated_roofline(parameters, 0) : two_device_roofline(parameters, 0);
-  return {times.stack_time, times.step_times, roofline.time, std::string(name_of(roofline.bound))};
+  answer.roofline = bound_of(step_roofline(arrangement, parameters, 0));
+  if (config.workload.in_flight > 1 && pool_is_simple(config)) {
+    answer.round = bound_of(round_bound(arrangement, parameters, 0));
+  }
+  return answer;
 }
 
 }  // namespace qfs

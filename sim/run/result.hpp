@@ -15,12 +15,18 @@
 
 namespace qfs {
 
-/// The same point by the closed form and by the roofline (analysis/).
+/// A lower bound, and the resource that it comes from, e.g. "cache_device memory".
+struct AnalyticBound {
+  Seconds time;
+  std::string resource;
+};
+
+/// The same point by the closed form and by the roofline (analysis/), where these apply.
 struct AnalyticAnswer {
-  Seconds stack_time;               // closed form; of the first token, without LM head
-  std::vector<Seconds> step_times;  // closed form; per token
-  Seconds roofline;                 // lower bound of the first step, from its busiest resource
-  std::string roofline_bound;       // that resource, e.g. "cache_device memory"
+  Seconds stack_time;  // closed form; of the first token of wave 0, without LM head; 0: none
+  std::vector<std::vector<Seconds>> step_times = {};  // closed form; by wave and token
+  std::optional<AnalyticBound> roofline = {};         // of the first step
+  std::optional<AnalyticBound> round = {};            // of a token of every wave in flight
 };
 
 struct PointResult {
@@ -31,9 +37,22 @@ struct PointResult {
   AnalyticAnswer analytic;
 };
 
+enum class CrossoverKind {
+  ffn,      // a layer's sweep and its feed-forward take equally long
+  latency,  // the merge first waits for the sweep
+  busy,     // pooled: cache side and pool are busy equally long in a layer
+};
+
+template <>
+inline constexpr EnumNames<CrossoverKind, 3> enum_names<CrossoverKind>{{
+    {CrossoverKind::ffn, "ffn"},
+    {CrossoverKind::latency, "latency"},
+    {CrossoverKind::busy, "busy"},
+}};
+
 /// A context at which something begins, found by the simulator and by the closed form. Positions
-/// per request. `exposed_at_0`: it has begun already with an empty cache; `never`: not up to the
-/// limit of the search.
+/// per request, of one wave by itself. `exposed_at_0`: it has begun already with an empty cache;
+/// `never`: not up to the limit of the search.
 enum class CrossoverState { found, exposed_at_0, never };
 
 template <>
@@ -44,8 +63,7 @@ inline constexpr EnumNames<CrossoverState, 3> enum_names<CrossoverState>{{
 }};
 
 struct Crossover {
-  std::string name;  // "ffn": sweep and ffn take equally long; "latency": the merge first waits for
-                     // the sweep
+  CrossoverKind kind = CrossoverKind::ffn;
   BlockOrder block = BlockOrder::standard;
   CrossoverState state = CrossoverState::found;
   double simulated = 0;               // fractional, from the simulated times on both sides

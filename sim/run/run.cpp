@@ -38,23 +38,39 @@ std::size_t available_host_bytes() {
   return std::numeric_limits<std::size_t>::max();
 }
 
-/// A child holds its device's copy of the caches, and the outputs of every operation for the check.
-std::size_t child_host_bytes(const InputsConfig& inputs, AttentionForm form) {
+/// What each tensor-parallel device cuts out of the matrices of which it holds columns.
+std::size_t cut_columns_bytes(const RunConfig& config) {
+  if (config.arrangement != Arrangement::tensor_parallel) {
+    return 0;
+  }
+  const Format format = config.numerics.formats.weights;
+  const Bytes layer = layer_weight_bytes(config.model, format) -
+                      q_weight_bytes(config.model, format) -
+                      2 * kv_weight_bytes(config.model, format);  // more than o and down
+  return config.model.layers * static_cast<std::size_t>(layer.value());
+}
+
+/// A child holds its devices' copies of the caches, and the outputs of every operation for the
+/// check.
+std::size_t child_host_bytes(const RunConfig& config, const InputsConfig& inputs) {
   const ModelShape& shape = inputs.shape;
   const std::size_t weights =
       inputs_host_bytes({shape, inputs.formats, inputs.seed, {}, inputs.tokens, inputs.lm_head});
   const std::size_t log_values = 4 * (shape.hidden + shape.q_width() + shape.kv_width());
   const std::size_t longest = *std::max_element(inputs.contexts.begin(), inputs.contexts.end());
-  return inputs_host_bytes(inputs) - weights +
-         attend_cache_host_bytes(form, shape, longest + inputs.tokens) +
-         inputs.contexts.size() * inputs.tokens * shape.layers * log_values * sizeof(float);
+  const bool parallel = config.arrangement == Arrangement::tensor_parallel;
+  const std::size_t copies = parallel ? config.tensor_parallel.devices : config.cache.split.devices;
+  return inputs_host_bytes(inputs) - weights + cut_columns_bytes(config) +
+         attend_cache_host_bytes(config.attention.form, shape, longest + inputs.tokens) +
+         copies * inputs.contexts.size() * inputs.tokens * shape.layers * log_values *
+             sizeof(float);
 }
 
 /// How many numeric simulations fit this machine at once; at least one, or it is the user's to
 /// change.
 std::size_t numeric_jobs(const RunConfig& config, const InputsConfig& inputs) {
   const std::size_t shared = inputs_host_bytes(inputs);
-  const std::size_t each = child_host_bytes(inputs, config.attention.form);
+  const std::size_t each = child_host_bytes(config, inputs);
   const std::size_t available = available_host_bytes();
   if (shared + each > available) {
     throw ConfigError(
@@ -84,7 +100,9 @@ class Runner {
     }
     // Timing first: a child is cheap to fork while the weights have not been drawn.
     time_points(numeric ? blocks_of(config_).size() : 0);
-    result_.crossovers = find_crossovers(config_);
+    if (config_.crossovers == CrossoverSearch::on) {
+      result_.crossovers = find_crossovers(config_);
+    }
     if (numeric) {
       compute_points(inputs, jobs);
     }
@@ -140,14 +158,14 @@ class Runner {
 
   /// Launches, checked operations and reference steps of all block orders.
   [[nodiscard]] std::uint64_t numeric_work(const std::vector<BlockOrder>& blocks) const {
-    const std::uint64_t requests = config_.workload.batch;
+    const Workload& workload = config_.workload;
     std::uint64_t work = 0;
     for (const BlockOrder block : blocks) {
       const GraphConfig graph = system_config(config_, block, config_.workload.context).graph;
       const std::uint64_t operations = make_graph(config_.model, graph).operations.size();
-      work += operations / requests;
+      work += operations / workload.batch;
       if (config_.numerics.check == NumericsCheck::every_step) {
-        work += operations + requests * config_.workload.tokens;
+        work += operations + workload.requests() * workload.tokens;
       }
     }
     return work;

@@ -51,7 +51,7 @@ void serialize(Archive& archive, qfs::Member& member, unsigned /*version*/) {
 template <class Archive>
 void serialize(Archive& archive, qfs::Row& row, unsigned /*version*/) {
   archive& row.id& row.kind& row.op& row.carries& row.layer& row.shard& row.step& row.members;
-  archive& row.attempt& row.resource& row.ready& row.start& row.end& row.deps& row.work;
+  archive& row.attempt& row.fate& row.resource& row.ready& row.start& row.end& row.deps& row.work;
   archive& row.wire_bytes;
 }
 
@@ -63,6 +63,7 @@ void serialize(Archive& archive, qfs::ExecutionTable& table, unsigned /*version*
 template <class Archive>
 void serialize(Archive& archive, qfs::OperationError& error, unsigned /*version*/) {
   archive& error.kind& error.layer& error.step& error.request& error.relative_error;
+  archive& error.missing_rows& error.first_missing_row;
 }
 
 template <class Archive>
@@ -90,7 +91,7 @@ void serialize(Archive& archive, qfs::NumericReport& report, unsigned /*version*
 template <class Archive>
 void serialize(Archive& archive, qfs::SimulationResult& result, unsigned /*version*/) {
   bool checked = result.numerics.has_value();
-  archive& result.table& checked;
+  archive& result.table& result.digest& checked;
   if (checked) {
     if (!result.numerics) {
       result.numerics.emplace();

@@ -6,6 +6,7 @@
 #include "analysis/closed_form.hpp"
 #include "analysis/operation_costs.hpp"
 #include "analysis/roofline.hpp"
+#include "tests/analysis/varied_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_cases.hpp"
 #include "tests/support/shapes.hpp"
@@ -29,18 +30,95 @@ void check_not_below(const AnalyticTimes& longer, const AnalyticTimes& shorter) 
 
 TEST_CASE("no step is shorter than its roofline, and every resource binds somewhere") {
   std::set<AnalyticResource> binding;
-  for (const AnalyticParameters& parameters : test::random_cases(1500)) {
-    const AnalyticTimes split = two_device_times(parameters);
-    const AnalyticTimes together = colocated_times(parameters);
-    for (std::size_t token = 0; token < parameters.tokens; ++token) {
-      const Roofline of_split = two_device_roofline(parameters, token);
-      const Roofline of_together = colocated_roofline(parameters, token);
-      CHECK(split.step_times[token].value() >= of_split.time.value() * (1 - rounding));
-      CHECK(together.step_times[token].value() >= of_together.time.value() * (1 - rounding));
-      binding.insert({of_split.bound, of_together.bound});
+  for (std::size_t number = 0; number < 1500; ++number) {
+    const AnalyticParameters parameters = test::varied_case(number);
+    for (const auto& [arrangement, name] : enum_names<AnalyticArrangement>) {
+      const AnalyticTimes times = analytic_times(arrangement, parameters);
+      // Ranks without an LM head begin the later tokens each on its own.
+      const bool first_only =
+          arrangement == AnalyticArrangement::tensor_parallel && !parameters.lm_head;
+      const std::size_t tokens = first_only ? 1 : parameters.tokens;
+      for (std::size_t token = 0; token < tokens; ++token) {
+        const Roofline roofline = step_roofline(arrangement, parameters, token);
+        CAPTURE(number, name, token, name_of(roofline.bound));
+        CHECK(times.step_times[token].value() >= roofline.time.value() * (1 - rounding));
+        binding.insert(roofline.bound);
+      }
     }
   }
-  CHECK(binding.size() == analytic_resources);
+  for (const auto& [resource, name] : enum_names<AnalyticResource>) {
+    CAPTURE(name);
+    CHECK(binding.contains(resource) == (resource < AnalyticResource::compute_executor));
+  }
+}
+
+TEST_CASE("the first round of all waves takes no less than what any executor or port does in it") {
+  using R = AnalyticResource;
+  for (std::size_t number = 0; number < 400; ++number) {
+    AnalyticParameters parameters = test::varied_case(number);
+    parameters.tokens = 1;
+    for (const auto& [arrangement, name] : enum_names<AnalyticArrangement>) {
+      Seconds last(0);
+      for (const auto& wave : analytic_times(arrangement, parameters).wave_step_ends) {
+        last = std::max(last, wave.front());
+      }
+      const Roofline round = round_bound(arrangement, parameters, 0);
+      for (const R resource : {R::compute_executor, R::cache_executor, R::pool_executor,
+                               R::rank_executor, R::link_to_pool, R::link_to_compute}) {
+        CAPTURE(number, name, name_of(resource));
+        CHECK(last.value() >= round.busy_of(resource).value() * (1 - rounding));
+      }
+    }
+  }
+}
+
+TEST_CASE("enough waves keep the busiest resource busy: a round takes its bound") {
+  for (const auto arrangement : {AnalyticArrangement::two_device, AnalyticArrangement::pooled}) {
+    AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), BlockOrder::standard, 16384, 5);
+    parameters.in_flight = 4;
+    parameters.tokens = 6;
+    const AnalyticTimes times = analytic_times(arrangement, parameters);
+    const std::vector<Seconds>& ends = times.wave_step_ends.front();
+    const double round = (ends.back() - ends.front()).value() / 5;
+    const Roofline bound = round_bound(arrangement, parameters, 3);
+    CHECK(bound.bound == AnalyticResource::cache_executor);
+    CHECK(round == Approx(bound.time.value()).epsilon(0.01));
+    parameters.in_flight = 1;  // which alone takes the sum of both sides
+    CHECK(analytic_times(arrangement, parameters).step_times.back() >
+          1.2 * round_bound(arrangement, parameters, 5).time);
+  }
+}
+
+TEST_CASE("ranks with free links share the work of one device evenly") {
+  for (const auto& [block, name] : enum_names<BlockOrder>) {
+    AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), block, 5000);
+    parameters.tokens = 2;
+    parameters.batch = 3;
+    const double one = total(colocated_times(parameters));
+    for (const std::size_t ranks : {2, 4, 8}) {
+      parameters.ranks = ranks;
+      CAPTURE(name, ranks);
+      CHECK(total(tensor_parallel_times(parameters)) ==
+            Approx(one / static_cast<double>(ranks)).epsilon(rounding));
+    }
+  }
+}
+
+TEST_CASE("with a free link a split by heads is one by positions, and a sweep half as long") {
+  for (const auto& [block, name] : enum_names<BlockOrder>) {
+    AnalyticParameters parameters = test::ideal(test::qwen3_0_6b(), block, 20000);
+    AnalyticParameters half = parameters;
+    half.context /= 2;
+    parameters.split.devices = 2;
+    CAPTURE(name);
+    for (const auto by : {SplitBy::heads, SplitBy::positions}) {
+      parameters.split.by = by;
+      CHECK(two_device_times(parameters).stack_time.value() ==
+            Approx(two_device_times(half).stack_time.value()).epsilon(rounding));
+      CHECK(pooled_times(parameters).stack_time.value() ==
+            Approx(pooled_times(half).stack_time.value()).epsilon(rounding));
+    }
+  }
 }
 
 // But for caches that are copied: how much of a sweep's bandwidth goes to a copy that nothing waits
@@ -70,15 +148,20 @@ TEST_CASE("twice every rate and half every delay is half the time, to the bit") 
     device.exp_rate = 2 * device.exp_rate;
     device.launch_overhead = 0.5 * device.launch_overhead;
   };
-  for (const AnalyticParameters& parameters : test::random_cases(100)) {
+  for (std::size_t number = 0; number < 100; ++number) {
+    const AnalyticParameters parameters = test::varied_case(number);
     AnalyticParameters half = parameters;
     faster(half.compute);
     faster(half.cache);
     half.link_bandwidth = 2 * half.link_bandwidth;
     half.link_latency = 0.5 * half.link_latency;
     half.link_message_overhead = 0.5 * half.link_message_overhead;
-    CHECK(2 * two_device_times(half).stack_time == two_device_times(parameters).stack_time);
-    CHECK(2 * colocated_times(half).stack_time == colocated_times(parameters).stack_time);
+    for (const auto& [arrangement, name] : enum_names<AnalyticArrangement>) {
+      const AnalyticTimes halved = analytic_times(arrangement, half);
+      const AnalyticTimes times = analytic_times(arrangement, parameters);
+      CHECK(2 * halved.stack_time == times.stack_time);
+      CHECK(2 * halved.wave_step_ends.back().back() == times.wave_step_ends.back().back());
+    }
   }
 }
 

@@ -88,9 +88,9 @@ RunConfig crossover_config(const ModelShape& shape, double latency_us) {
 void check_crossovers(const ModelShape& shape, double latency_us, double ffn, double latency) {
   const std::vector<Crossover> found = find_crossovers(crossover_config(shape, latency_us));
   REQUIRE(found.size() == 3);
-  CHECK(found[0].name == "ffn");
+  CHECK(found[0].kind == CrossoverKind::ffn);
   CHECK(found[0].simulated == Approx(ffn).margin(1e-3));
-  CHECK(found[1].name == "latency");
+  CHECK(found[1].kind == CrossoverKind::latency);
   CHECK(found[1].block == BlockOrder::early_q);
   CHECK(found[1].simulated == Approx(latency).margin(1e-3));
   REQUIRE(found[1].closed_form.has_value());
@@ -128,6 +128,31 @@ TEST_CASE("stack times with unequal bandwidths") {
   check_cells(cells);
 }
 
+TEST_CASE("stack times with a pool") {
+  std::vector<Cell> cells;
+  const auto add = [&](const ModelShape& shape, double latency, std::size_t context, double stack,
+                       double compute = 1, double cache = 1) {
+    cells.push_back(
+        {shape, BlockOrder::early_q, latency, context, compute, cache, stack, Arrangement::pooled});
+  };
+  const ModelShape small = test::qwen3_0_6b();
+  add(small, 0, 1024, 763.363);
+  add(small, 0, 4608, 763.363);
+  add(small, 0, 5632, 880.804);
+  add(small, 0, 16384, 2113.929);
+  add(small, 0, 65536, 7751.074);
+  add(small, 5, 1024, 1043.363);
+  add(small, 5, 5632, 1043.363);
+  add(small, 5, 65536, 7751.074);
+  add(small, 5, 16384, 2113.929, 4, 1);
+  add(small, 5, 16384, 955.283, 1, 4);
+  const ModelShape large = test::qwen3_4b();
+  add(large, 0, 16384, 6511.657);
+  add(large, 0, 65536, 11173.626);
+  add(large, 5, 16384, 6871.657);
+  check_cells(cells);
+}
+
 TEST_CASE("stack times on one device") {
   std::vector<Cell> cells;
   for (const auto& [block, name] : enum_names<BlockOrder>) {
@@ -161,7 +186,7 @@ TEST_CASE("the crossover of every block order is where its closed form has it") 
     std::size_t compared = 0;
     for (const Crossover& crossover : find_crossovers(config)) {
       if (crossover.closed_form && crossover.state == CrossoverState::found) {
-        CAPTURE(name_of(accounting), name_of(crossover.block), crossover.name);
+        CAPTURE(name_of(accounting), name_of(crossover.block), name_of(crossover.kind));
         CHECK(crossover.simulated == Approx(*crossover.closed_form).margin(1e-3));
         ++compared;
       }

@@ -45,9 +45,10 @@ double attention_error(std::uint64_t seed) {
   config.link.latency = Seconds(5e-6);
   config.rules = {inputs.shape(), inputs.config().formats, Accounting::full};
   config.graph = {BlockOrder::early_q, CurrentToken::merge, false, {512}, 1};
+  const Layout layout = layout_of(config);
   const Program program =
-      make_program(make_graph(inputs.shape(), config.graph), config.rules, config.arrangement);
-  System system("system", config, program, &inputs, {});
+      make_program(make_graph(inputs.shape(), config.graph), config.rules, layout, 1);
+  System system("system", config, layout, program, &inputs, {});
   sc_core::sc_start();
 
   ReferenceDecoder decoder(unrounded, BlockOrder::early_q, RequestId(0));

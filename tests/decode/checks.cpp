@@ -12,10 +12,20 @@
 namespace qfs {
 namespace {
 
+/// What a device holds that does all by itself.
+Holdings everything() {
+  Holdings holdings;
+  for (const auto& [kind, name] : enum_names<OpKind>) {
+    holdings.operations.insert(kind);
+  }
+  holdings.shard = 0;
+  return holdings;
+}
+
 /// The graph executed in order on one device, by the fast kernels.
 NumericLog execute(const Graph& graph, const Inputs& inputs) {
   NumericLog log(graph.operations.size());
-  DeviceNumerics device(graph, inputs, {.weights = true, .cache = true});
+  DeviceNumerics device(graph, inputs, everything());
   for (const Operation& operation : graph.operations) {
     const Operation* member = &operation;
     log.note(operation.id, device.store(operation, device.compute({&member, 1}).front()));
@@ -27,6 +37,10 @@ InputsConfig config_with(Formats formats, bool qk_norm = true) {
   InputsConfig config{test::tiny_shape(), formats, 11, {37, 0}, 3, true};
   config.shape.qk_norm = qk_norm;
   return config;
+}
+
+GraphConfig decode_config(BlockOrder block, CurrentToken current_token = CurrentToken::merge) {
+  return {block, current_token, true, {37, 0}, 3};
 }
 
 constexpr Formats exact{Format::fp32, Format::fp32, Format::fp32};
@@ -62,8 +76,9 @@ TEST_CASE("in fp32 the graph of every block order decodes as its formulas do") {
     for (const auto& [current_token, token_name] : enum_names<CurrentToken>) {
       for (const bool qk_norm : {true, false}) {
         const Inputs inputs(config_with(exact, qk_norm));
-        const Graph graph = make_graph(inputs.shape(), {block, current_token, true, {37, 0}, 3});
-        const NumericReport report = check_numerics(graph, inputs, execute(graph, inputs), block);
+        const GraphConfig config = decode_config(block, current_token);
+        const Graph graph = make_graph(inputs.shape(), config);
+        const NumericReport report = check_numerics(graph, inputs, execute(graph, inputs), config);
         CAPTURE(name, token_name, qk_norm);
         CHECK(report.passed());
         REQUIRE(report.end_to_end.size() == 6);
@@ -173,8 +188,7 @@ TEST_CASE("attention over one cached position and the current token, by hand") {
 
 TEST_CASE("the check notices any single output that is off by one part in a thousand") {
   const Inputs inputs(config_with({}));
-  const Graph graph =
-      make_graph(inputs.shape(), {BlockOrder::early_q, CurrentToken::merge, true, {37, 0}, 3});
+  const Graph graph = make_graph(inputs.shape(), decode_config(BlockOrder::early_q));
   const NumericLog right = execute(graph, inputs);
   std::size_t altered = 0;
   for (const Operation& operation : graph.operations) {
@@ -186,7 +200,8 @@ TEST_CASE("the check notices any single output that is off by one part in a thou
     for (float& value : wrong.outputs[operation.id.value()]) {
       value *= 1.001F;
     }
-    const NumericReport report = check_numerics(graph, inputs, wrong, BlockOrder::early_q);
+    const NumericReport report =
+        check_numerics(graph, inputs, wrong, decode_config(BlockOrder::early_q));
     CAPTURE(name_of(operation.kind), operation.step.value(), operation.request.value());
     CHECK(!report.passed());
     REQUIRE(!report.failures.empty());
@@ -200,11 +215,10 @@ TEST_CASE("the check notices any single output that is off by one part in a thou
 
 TEST_CASE("a wrong graph is caught in any format, though every operation follows it") {
   const Inputs inputs(config_with({}));
-  const Graph right =
-      make_graph(inputs.shape(), {BlockOrder::early_q, CurrentToken::merge, true, {37, 0}, 3});
+  const Graph right = make_graph(inputs.shape(), decode_config(BlockOrder::early_q));
   const auto graph_error_of = [&](const Graph& graph) {
     const NumericReport report =
-        check_numerics(graph, inputs, execute(graph, inputs), BlockOrder::early_q);
+        check_numerics(graph, inputs, execute(graph, inputs), decode_config(BlockOrder::early_q));
     CHECK(report.failures.empty());
     CHECK(report.passed() == report.graph_passed());
     return report.graph_error;
@@ -231,17 +245,15 @@ TEST_CASE("a wrong graph is caught in any format, though every operation follows
 
 TEST_CASE("not-a-number fails the check") {
   const Inputs inputs(config_with({}));
-  const Graph graph =
-      make_graph(inputs.shape(), {BlockOrder::standard, CurrentToken::merge, true, {37, 0}, 3});
+  const Graph graph = make_graph(inputs.shape(), decode_config(BlockOrder::standard));
   NumericLog log = execute(graph, inputs);
   log.outputs[4].front() = std::nanf("");
-  CHECK(!check_numerics(graph, inputs, log, BlockOrder::standard).passed());
+  CHECK(!check_numerics(graph, inputs, log, decode_config(BlockOrder::standard)).passed());
 }
 
 TEST_CASE("the sensitivity is what leaving the position out does") {
   const Inputs inputs(config_with(exact));
-  const Graph graph =
-      make_graph(inputs.shape(), {BlockOrder::standard, CurrentToken::merge, true, {37, 0}, 3});
+  const Graph graph = make_graph(inputs.shape(), decode_config(BlockOrder::standard));
   const NumericLog log = execute(graph, inputs);
   const Recomputation recomputation(graph, inputs, log);
   const auto sweep = std::find_if(graph.operations.begin(), graph.operations.end(),

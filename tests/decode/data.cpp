@@ -119,12 +119,13 @@ TEST_CASE(
                            {OpKind::ffn, ValueKind::residual, 0, shape.hidden},
                            {OpKind::lm_head, ValueKind::token, 0, 1}}) {
     CAPTURE(name_of(trip.producer), name_of(trip.value));
-    const std::vector<float> output = ramp(output_size(shape, trip.producer), 0.3F);
+    const Operation producer = operation_of(trip.producer);
+    const std::vector<float> output = ramp(output_size(shape, producer), 0.3F);
     std::vector<std::byte> payload;
-    encode_value(shape, formats, trip.producer, trip.value, output, payload);
-    CHECK(static_cast<std::int64_t>(payload.size()) == value_bytes(rules, trip.value).value());
+    encode_value(shape, formats, producer, {trip.value}, output, payload);
+    CHECK(static_cast<std::int64_t>(payload.size()) == value_bytes(rules, {trip.value}).value());
     std::vector<float> received(output.size(), -99.0F);
-    CHECK(decode_value(shape, formats, trip.producer, trip.value, payload, received).empty());
+    CHECK(decode_value(shape, formats, producer, {trip.value}, payload, received).empty());
     const auto slice = [&](const std::vector<float>& all) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(trip.offset);
       return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(trip.count));
@@ -147,12 +148,13 @@ TEST_CASE(
 
 TEST_CASE("an empty state's lse crosses the wire as minus infinity") {
   const ModelShape shape = test::tiny_shape();
-  std::vector<float> state(output_size(shape, OpKind::sweep), 0.0F);
+  const Operation sweep = operation_of(OpKind::sweep);
+  std::vector<float> state(output_size(shape, sweep), 0.0F);
   state.back() = -std::numeric_limits<float>::infinity();
   std::vector<std::byte> payload;
-  encode_value(shape, {}, OpKind::sweep, ValueKind::partial, state, payload);
+  encode_value(shape, {}, sweep, {ValueKind::partial}, state, payload);
   std::vector<float> received(state.size());
-  decode_value(shape, {}, OpKind::sweep, ValueKind::partial, payload, received);
+  decode_value(shape, {}, sweep, {ValueKind::partial}, payload, received);
   CHECK(received.back() == state.back());
 }
 

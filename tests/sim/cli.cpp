@@ -175,10 +175,14 @@ TEST_CASE("a failed numeric check is one line on stderr") {
                     "--set numerics.inject.fault=skip_position --set numerics.inject.layer=1"),
       "2>&1 >/dev/null");
   CHECK(outcome.status == 3);
-  const std::string line =
-      "error: the numeric check failed: early_q: sweep at layer 1, step 0, request 0\n";
-  CHECK(outcome.text.ends_with(line));  // after the stages of the run
-  CHECK(outcome.text.find("error: ") == outcome.text.size() - line.size());
+  const std::size_t at = outcome.text.find("error: ");  // after the stages of the run
+  REQUIRE(at != std::string::npos);
+  const std::string line = outcome.text.substr(at);
+  CAPTURE(line);
+  CHECK(std::count(line.begin(), line.end(), '\n') == 1);
+  CHECK(line.starts_with("error: the numeric check failed: early_q: sweep at layer 1, step 0"));
+  CHECK(line.find("did not see cached position 39") != std::string::npos);  // the newest of 40
+  CHECK(line.ends_with(", request 0\n"));
 }
 
 TEST_CASE("a run says whether it replaced earlier results") {

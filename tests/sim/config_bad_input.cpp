@@ -65,7 +65,9 @@ TEST_CASE("unknown keys name the legal ones and the nearest") {
       {11, "colour: red", "run.yaml:11: colour: unknown key; legal: name, model, ",
        "link, numerics"},
       {6, "workload: {context: 1, batchs: 2}", "run.yaml:6: workload.batchs: unknown key",
-       "; legal: batch, context, tokens, contexts, lm_head; did you mean 'batch'?"},
+       "; legal: batch, in_flight, context, tokens, contexts, request_contexts, lm_head; did you "
+       "mean "
+       "'batch'?"},
       {6, "workload:\n  batch: 1\n  contxt: 5", "run.yaml:8: workload.contxt: unknown key",
        "did you mean 'context'?"},
       {7, "compute_device: {preset: ideal, band_width: 1 TB/s}",
@@ -104,15 +106,18 @@ TEST_CASE("missing keys name the map that lacks them") {
       {1, "", "run.yaml:2: name: missing; legal: a folder's name: ", "'.' or '-'"},
       {2, "", "run.yaml:1: model: missing", "; legal: a preset's name, or a map"},
       {3, "", "run.yaml:1: block: missing; " + blocks, "single_q"},
-      {5, "", "run.yaml:1: arrangement: missing; legal: colocated, two_device", "two_device"},
+      {5, "", "run.yaml:1: arrangement: missing; legal: colocated, two_device",
+       "two_device, pooled, tensor_parallel"},
       {6, "", "run.yaml:1: workload.context: missing; legal: a whole number from 0 to 1 Ti",
        "1 Ti"},
       {6, "workload: {batch: 2}", "run.yaml:6: workload.context: missing",
        "; legal: a whole number from 0 to 1 Ti"},
       {7, "", "run.yaml:1: compute_device: missing", "; legal: a preset's name, or a map"},
-      {8, "", "run.yaml:1: cache_device: missing, needed with arrangement two_device",
+      {8, "",
+       "run.yaml:1: cache_device: missing, needed with arrangements two_device and "
+       "pooled",
        "; legal: a preset's name, or a map"},
-      {9, "", "run.yaml:1: link: missing, needed with arrangement two_device",
+      {9, "", "run.yaml:1: link: missing, needed where there is more than one device",
        "; legal: a preset's name, or a map"},
       {2, "model: {hidden: 64}", "run.yaml:2: model.layers: missing",
        "; legal: a whole number from 1 to 4096"},
@@ -230,7 +235,7 @@ TEST_CASE("keys that contradict each other say why") {
       {5, "arrangement: colocated",
        "run.yaml:8: cache_device: given, but with arrangement colocated one device holds "
        "everything",
-       "; legal: only with arrangement two_device; remove it, or --set cache_device=null"},
+       "; legal: nothing here; remove it, or --set cache_device=null"},
       {4, "compare: [early_q]", "run.yaml:4: compare: 'early_q' is the block itself",
        "; legal: other block orders"},
       {4, "compare: [standard, standard]", "run.yaml:4: compare: 'standard' is given twice",
@@ -254,7 +259,7 @@ TEST_CASE("keys that contradict each other say why") {
                    "name: a\nmodel: qwen3-0.6b\nblock: standard\narrangement: colocated\n"
                    "workload: {context: 8}\ncompute_device: ideal\nlink: ideal\n");
   check_message(folder.complaint(file), "run.yaml:7: link: given, but with arrangement colocated",
-                "only with arrangement two_device; remove it, or --set link=null");
+                "; legal: nothing here; remove it, or --set link=null");
 }
 
 TEST_CASE("a fault that could not happen is no test of the check") {

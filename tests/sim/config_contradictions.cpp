@@ -158,7 +158,7 @@ TEST_CASE("a key that null takes away may be missed") {
   check_runs({
       {{"name=null"}, "--set name=null: name: missing; legal: a folder's name", "'-'"},
       {{"link=null"},
-       "--set link=null: link: missing, needed with arrangement two_device; ",
+       "--set link=null: link: missing, needed where there is more than one device; ",
        "or a map"},
       {{"workload.contexts=[null]"},
        "--set workload.contexts=[null]: workload.contexts: null; legal: a list",

@@ -30,15 +30,16 @@ StepLedger instant_by_instant(const ExecutionTable& table, const StepTime& step)
       return [op](const Row& row) { return row.is_operation() && row.op == op; };
     };
     const auto is_static = [](const Row& row) {
-      return row.is_operation() && row.op != OpKind::append && row.op != OpKind::sweep;
+      return row.is_operation() && row.op != OpKind::append && !is_of_sweep(row.op);
     };
     const auto is_message = [](const Row& row) { return row.is_message(); };
-    ledger.sweep_busy += at(runs(is(OpKind::sweep)) ? 1 : 0);
+    const auto sweeps = [](const Row& row) { return row.is_operation() && is_of_sweep(row.op); };
+    ledger.sweep_busy += at(runs(sweeps) ? 1 : 0);
     if (runs(is(OpKind::o)) || runs(is(OpKind::merge))) {
       ledger.merge_and_output += at(1);
     } else if (runs(is_static)) {
       ledger.compute += at(1);
-    } else if (runs(is(OpKind::sweep))) {
+    } else if (runs(sweeps)) {
       ledger.sweep_exposed += at(1);
     } else if (runs(is_message)) {
       ledger.link_exposed += at(1);
@@ -115,14 +116,15 @@ TEST_CASE("an operation that takes no time is waited for until it starts") {
 
 TEST_CASE("a ledger without a sweep hides nothing") {
   CHECK(StepLedger{}.hidden_share() == 0);
-  CHECK(ledgers_of({}, {}, one_request).empty());
+  CHECK(ledgers_of(ExecutionTable{}, {}, one_request).empty());
 }
 
 TEST_CASE("rows of other waves do not enter a wave's ledger") {
   TableMaker make;
   make.operation(0, compute, OpKind::q, 0, 10);
-  make.operation(0, compute, OpKind::q, 10, 20).members = {RequestId(1)};
-  make.operation(0, compute, OpKind::o, 20, 30).members = {RequestId(1), RequestId(0)};
+  make.operation(0, compute, OpKind::q, 10, 20).members = {{RequestId(1), StepId(0)}};
+  make.operation(0, compute, OpKind::o, 20, 30).members = {{RequestId(1), StepId(0)},
+                                                           {RequestId(0), StepId(0)}};
   const auto steps = steps_of(make.table());
   const StepLedger first = ledgers_of(make.table(), steps, one_request).at(0);
   CHECK(first.compute == at(10));

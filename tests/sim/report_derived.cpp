@@ -19,18 +19,18 @@ TEST_CASE("steps follow each other and end with the LM head or the stack") {
   CHECK(steps[1].stack_length() == at(70));
   CHECK(steps[1].length() == at(70));
   CHECK(drained_at(two_steps()) == at(180));
-  CHECK(steps_of({}).empty());
+  CHECK(steps_of(ExecutionTable{}).empty());
 }
 
 TEST_CASE("TPOT leaves out the first token, and tokens a second follow") {
   const auto steps = steps_of(two_steps());
-  const DecodeSpeed speed = speed_of(steps, 3);
+  const DecodeSpeed speed = speed_of({steps, steps, steps});
   REQUIRE(speed.tpot);
   CHECK(speed.tpot->value() == Approx(70e-9));
   CHECK(speed.tokens_per_s_per_user == Approx(1 / 70e-9));
   CHECK(speed.tokens_per_s == Approx(3 / 70e-9));
 
-  const DecodeSpeed one = speed_of(std::span(steps).first(1), 3);
+  const DecodeSpeed one = speed_of({{steps[0]}, {steps[0]}, {steps[0]}});
   CHECK_FALSE(one.tpot);
   CHECK(one.tokens_per_s_per_user == Approx(1 / 100e-9));
 }
@@ -88,14 +88,15 @@ TEST_CASE("the two sides of a layer are means over the layers of the first step"
   make.message(0, to_cache, {ValueKind::k, ValueKind::v}, 4, 10);  // shares 4..6 with q's
   make.message(0, to_compute, {ValueKind::partial}, 40, 47);
   make.operation(1, compute, OpKind::ffn, 60, 1000);
-  const LayerSides sides = sides_of(make.table());
+  const Places places(make.table(), layout_with(Arrangement::two_device));
+  const LayerSides sides = sides_of(rows_of(make.table(), {RequestId(0), 1}), places);
   CHECK(sides.t_f.value() == Approx(15e-9));
   CHECK(sides.t_a.value() == Approx(30e-9));
   CHECK(sides.t_f2a.value() == Approx(10e-9));
   CHECK(sides.t_a2f.value() == Approx(7e-9));
   REQUIRE(sides.balance_ratio);
   CHECK(*sides.balance_ratio == Approx(2));
-  CHECK_FALSE(sides_of({}).balance_ratio);
+  CHECK_FALSE(sides_of({}, places).balance_ratio);
 }
 
 TEST_CASE("the bound of a step is its longest load at peak") {
@@ -104,24 +105,25 @@ TEST_CASE("the bound of a step is its longest load at peak") {
   config.cache_device.bandwidth = BytesPerSecond(1e12);    // 43008 bytes: 43.008 units
   const ExecutionTable table = two_steps();
   const StepTime first = steps_of(table).at(0);
-  const PeakLoad memory = bound_of(loads_of(table, first, config));
+  const Places places(table, layout_with(Arrangement::two_device));
+  const PeakLoad memory = bound_of(loads_of(table, first, config, places));
   CHECK(memory.resource == "cache_device memory");
   CHECK(memory.time.value() == Approx(43.008e-9));
   CHECK(memory.share == Approx(0.43008));
 
   config.compute_device.launch_overhead = Seconds(50e-9);
-  CHECK(bound_of(loads_of(table, first, config)).resource == "compute_device launches");
+  CHECK(bound_of(loads_of(table, first, config, places)).resource == "compute_device launches");
   config.compute_device.mac_rate = MacsPerSecond(5e9);  // 500 MACs: 100 units
-  CHECK(bound_of(loads_of(table, first, config)).resource == "compute_device compute");
+  CHECK(bound_of(loads_of(table, first, config, places)).resource == "compute_device compute");
   config.link.message_overhead = Seconds(60e-9);
-  CHECK(bound_of(loads_of(table, first, config)).resource == "link.to_cache_device");
+  CHECK(bound_of(loads_of(table, first, config, places)).resource == "link.to_cache_device");
   CHECK(bound_of({}).resource.empty());
 }
 
 TEST_CASE("simulation and closed form agree within the tolerance, or not") {
   RunResult result = hand_made_result();
   CHECK(analyse(result).at(0).closed_form->agrees());
-  result.points[0].analytic.step_times[1] = Seconds(70e-9 * (1 + 3e-6));
+  result.points[0].analytic.step_times[0][1] = Seconds(70e-9 * (1 + 3e-6));
   const auto beyond = analyse(result).at(0).closed_form;
   CHECK_FALSE(beyond->agrees());
   CHECK(beyond->deviation == Approx(-3e-6).epsilon(1e-3));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/run/result.hpp"
+#include "system/layout.hpp"
 
 namespace qfs::test {
 
@@ -45,7 +46,7 @@ class TableMaker {
   Row& add(Row row, std::size_t step, Place place, std::int64_t start, std::int64_t end,
            const std::vector<std::size_t>& deps) {
     row.step = StepId(step);
-    row.members = {RequestId(0)};
+    row.members = {{RequestId(0), StepId(step)}};
     row.resource = place;
     row.ready = at(start);
     row.start = at(start);
@@ -87,6 +88,13 @@ inline ExecutionTable two_steps() {
   return make.table();
 }
 
+inline Layout layout_with(Arrangement arrangement, std::size_t cache_devices = 1) {
+  LayoutConfig config;
+  config.arrangement = arrangement;
+  config.split.devices = cache_devices;
+  return Layout(config);
+}
+
 inline RunConfig hand_made_config() {
   RunConfig config;
   config.name = "hand made";
@@ -99,7 +107,9 @@ inline RunConfig hand_made_config() {
                   .ffn = 16,
                   .vocab = 32};
   config.compare = {BlockOrder::standard};
-  config.workload = {.batch = 1, .context = 4608, .tokens = 2, .contexts = {16384}};
+  config.workload.context = 4608;
+  config.workload.tokens = 2;
+  config.workload.contexts = {16384};
   config.link.latency = Seconds(5e-9);
   config.link.bandwidth = BytesPerSecond(1e9);  // one byte a unit
   return config;
@@ -126,16 +136,17 @@ inline RunResult hand_made_result() {
       point.block = block;
       point.context = context;
       point.table = two_steps();
-      point.analytic = {
-          Seconds(80e-9), {Seconds(100e-9), Seconds(70e-9)}, Seconds(50e-9), "cache_device memory"};
+      point.analytic = {Seconds(80e-9),
+                        {{Seconds(100e-9), Seconds(70e-9)}},
+                        AnalyticBound{Seconds(50e-9), "cache_device memory"}};
       result.points.push_back(std::move(point));
     }
   }
   result.points.front().numerics = passed_report();
   result.crossovers = {
-      {"latency", BlockOrder::early_q, CrossoverState::found, 5632.25, 5632},
-      {"latency", BlockOrder::standard, CrossoverState::exposed_at_0, 0, std::nullopt},
-      {"ffn", BlockOrder::early_q, CrossoverState::never, 0, std::nullopt}};
+      {CrossoverKind::latency, BlockOrder::early_q, CrossoverState::found, 5632.25, 5632},
+      {CrossoverKind::latency, BlockOrder::standard, CrossoverState::exposed_at_0, 0, std::nullopt},
+      {CrossoverKind::ffn, BlockOrder::early_q, CrossoverState::never, 0, std::nullopt}};
   return result;
 }
 

@@ -130,6 +130,43 @@ TEST_CASE("a run without numbers says so") {
   CHECK(has(table_of(result), "Numbers: computed, not checked"));
 }
 
+TEST_CASE("what does not fit a line of the head goes on below") {
+  RunResult result = hand_made_result();
+  result.config.model.name = std::string(60, 'm');
+  result.config.workload.in_flight = 1;
+  const std::string table = table_of(result);
+  check_layout(table);
+  CHECK(has(table, "m: 1 layer, hidden 8,\n                 2 heads, 1 KV head, head 4, ffn 16\n"));
+}
+
+TEST_CASE("every arrangement has a head that fits, with all its devices") {
+  RunResult result = hand_made_result();
+  RunConfig& config = result.config;
+  config.model.heads = config.model.kv_heads = 4;
+  config.cache.split.devices = 1024;
+  config.cache.split.merge = MergeOrder::arrival;
+  config.pool = {1024, ProjectionsChoice::per_wave, Gather::request, Gather::ready, Seconds(1)};
+  const auto head_of = [&](Arrangement arrangement) {
+    config.arrangement = arrangement;
+    const std::string table = table_of(result);
+    check_layout(table);
+    return table.substr(0, table.find("\n  formats"));
+  };
+  const std::string pooled = head_of(Arrangement::pooled);
+  CHECK(has(pooled, "\n  pool           memory 1 TB/s"));
+  CHECK(has(pooled, "\n  pool calls     1,024 instances, projections: cache_side (per_wave)\n"));
+  CHECK(has(pooled, "\n  batching       launches request, sweeps ready, window 1e+06 us\n"));
+  CHECK(
+      has(pooled, "\n  cache split    1,024 cache devices, by positions, merged in arrival order"));
+  const std::string two = head_of(Arrangement::two_device);
+  CHECK(has(two, "\n  cache split    1,024"));
+  CHECK_FALSE(has(two, "pool"));
+  const std::string parallel = head_of(Arrangement::tensor_parallel);
+  CHECK(has(parallel, "\n  parallel       2 devices, each with 2 heads, 2 KV heads, ffn 8, "));
+  CHECK_FALSE(has(parallel, "cache device"));
+  CHECK(has(parallel, "us one way"));
+}
+
 TEST_CASE("an injected fault is in the head of the report") {
   RunResult result = hand_made_result();
   result.config.numerics.inject = {FaultKind::swap_kv, LayerId(2), StepId(1)};

@@ -69,4 +69,12 @@ ModelShape tiny_shape() {
   return shape;
 }
 
+ModelShape shape_with_heads(std::size_t kv_heads) {
+  ModelShape shape = tiny_shape();
+  shape.heads = 2 * kv_heads;
+  shape.kv_heads = kv_heads;
+  shape.vocab = 96;
+  return shape;
+}
+
 }  // namespace qfs::test

@@ -16,5 +16,8 @@ Femtoseconds last_output(const ExecutionTable& table, StepId step);
 
 /// A decoder small enough to compute in milliseconds: 3 layers, 4 query heads on 2 KV heads of 8.
 ModelShape tiny_shape();
+/// The same with so many KV heads and twice as many query heads, for caches and weights cut by
+/// heads: its feed-forward and vocabulary divide by 2, 3, 4, 6 and 8.
+ModelShape shape_with_heads(std::size_t kv_heads);
 
 }  // namespace qfs::test

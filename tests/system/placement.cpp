@@ -35,7 +35,7 @@ bool urgent(const Program& program, OpKind kind) {
 TEST_CASE("two devices: the cache device sweeps and appends, nothing else") {
   const Program program = program_of(Arrangement::two_device, BlockOrder::early_q, 1);
   for (const Operation& op : program.graph.operations) {
-    const bool on_cache = op.kind == OpKind::sweep || op.kind == OpKind::append;
+    const bool on_cache = is_of_sweep(op.kind) || op.kind == OpKind::append;
     CHECK(program.device_of[op.id.value()] == DeviceId(on_cache ? 1 : 0));
   }
   const Layout layout({.arrangement = Arrangement::two_device});
@@ -43,7 +43,7 @@ TEST_CASE("two devices: the cache device sweeps and appends, nothing else") {
   CHECK(layout.devices()[0].holdings.operations.contains(OpKind::ffn));
   CHECK(!layout.devices()[0].holdings.shard);
   CHECK(layout.devices()[1].holdings.operations ==
-        std::set<OpKind>{OpKind::append, OpKind::sweep});
+        std::set<OpKind>{OpKind::append, OpKind::sweep, OpKind::scores, OpKind::values});
   CHECK(layout.devices()[1].holdings.shard == std::size_t{0});
 }
 
@@ -95,7 +95,8 @@ TEST_CASE("a fault that nothing could strike is refused") {
   Fault fault;
   fault.kind = FaultKind::wrong_weights;
   fault.operation = OpKind::qkv;  // does not exist in this graph
-  CHECK_THROWS_AS(require_strikes(graph, Layout({.arrangement = Arrangement::two_device}), fault), ConfigError);
+  CHECK_THROWS_AS(require_strikes(graph, Layout({.arrangement = Arrangement::two_device}), fault),
+                  ConfigError);
   fault.operation = OpKind::ffn;
   CHECK_NOTHROW(require_strikes(graph, Layout({.arrangement = Arrangement::two_device}), fault));
 }

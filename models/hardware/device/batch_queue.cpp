@@ -36,12 +36,13 @@ void BatchQueue::add(const Operation& operation, Femtoseconds now) {
   if (opened) {
     batch.first_ready = now;
   }
-  const auto after =
-      std::find_if(batch.members.begin(), batch.members.end(), [&](const Operation* member) {
-        return std::pair(member->request, member->step) >
+  // From behind: most come in their order.
+  const auto before =
+      std::find_if(batch.members.rbegin(), batch.members.rend(), [&](const Operation* member) {
+        return std::pair(member->request, member->step) <
                std::pair(operation.request, operation.step);
       });
-  batch.members.insert(after, &operation);
+  batch.members.insert(before.base(), &operation);
   batch.ready = now;
   batch.awaited_elsewhere |= program_.awaited_elsewhere[operation.id.value()];
 }

@@ -6,34 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "base/enum_names.hpp"
 #include "base/units.hpp"
+#include "hardware/device/policy.hpp"
 #include "hardware/program.hpp"
 
 namespace qfs {
-
-/// Which operations of one kind, layer and shard share a launch.
-enum class Gather {
-  wave,     // all requests of a wave, of one step: the launch waits for the last of them
-  ready,    // whatever is there, of any wave and step
-  request,  // each alone
-};
-
-template <>
-inline constexpr EnumNames<Gather, 3> enum_names<Gather>{{
-    {Gather::wave, "wave"},
-    {Gather::ready, "ready"},
-    {Gather::request, "request"},
-}};
-
-/// The batching policy of a device.
-struct Batching {
-  Gather products = Gather::wave;  // all operations but sweeps
-  Gather sweeps = Gather::wave;
-  /// `ready`: a launch waits so long for more after its first operation is there, or until every
-  /// request that is still decoding has joined.
-  Seconds window{0};
-};
 
 /// Operations that go together.
 struct Batch {

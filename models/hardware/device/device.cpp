@@ -18,21 +18,16 @@ std::size_t add_resource(ExecutionTable& table, std::string name, ResourceKind k
   return table.resources.size() - 1;
 }
 
-template <class Value>
-void add_once(std::vector<Value>& values, const Value& value) {
-  if (std::find(values.begin(), values.end(), value) == values.end()) {
-    values.push_back(value);
-  }
+/// Where disturbances strike this device.
+Outages outages_of(const DeviceContext& context, DeviceId id) {
+  const bool called = !context.program.calls.empty() && id.value() < context.program.pool_instances;
+  return context.disturbances != nullptr && called
+             ? Outages(context.disturbances->instances, id.value())
+             : Outages();
 }
 
-void add_dependencies(std::vector<Dependency>& all, const std::vector<Dependency>& more) {
-  for (const Dependency& dep : more) {
-    const bool known =
-        std::any_of(all.begin(), all.end(), [&](const Dependency& d) { return d.row == dep.row; });
-    if (!known) {
-      all.push_back(dep);
-    }
-  }
+Stalls stalls_of(const DeviceContext& context) {
+  return context.disturbances != nullptr ? context.disturbances->stalls : Stalls{};
 }
 
 /// Cache rows are written beside; all else without a launch belongs to the executor's operations.
@@ -41,7 +36,7 @@ bool is_write(OpKind kind) { return kind == OpKind::append; }
 }  // namespace
 
 Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
-               const Batching& batching, Memory& memory, const DeviceContext& context,
+               const DevicePolicy& policy, Memory& memory, const DeviceContext& context,
                DeviceKernels kernels)
     : sc_module(name),
       out_device("out_device", context.devices),
@@ -54,40 +49,68 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
       executor_(add_resource(context.table, basename(), ResourceKind::executor)),
       writes_(
           add_resource(context.table, std::string(basename()) + ".writes", ResourceKind::writes)),
-      waiting_(program_.graph.operations.size()),
+      waiting_place_(program_.graph.operations.size()),
       row_of_(program_.graph.operations.size()),
-      launches_{{program_, batching, context.residents}, {}},
-      beside_{{program_, batching, context.residents}, {}} {
+      launches_{{program_, policy.batching, context.residents}, {}},
+      beside_{{program_, policy.batching, context.residents}, {}},
+      append_delay_(policy.append_delay),
+      outages_(outages_of(context, id)),
+      launch_stalls_(stalls_of(context), executor_),
+      write_stalls_(stalls_of(context), writes_) {
   SC_HAS_PROCESS(Device);
   SC_THREAD(execute);
   set_stack_size(executor_stack_bytes);
   SC_THREAD(execute_beside);
   set_stack_size(executor_stack_bytes);
+  if (policy.prefetch.ahead > 0) {
+    prefetcher_.emplace(program_, id_, policy.prefetch);
+    staging_ =
+        add_resource(context.table, std::string(basename()) + ".staging", ResourceKind::staging);
+    SC_THREAD(stage);
+  }
+}
+
+/// Any instance of a pool may get any of its calls.
+bool Device::may_execute(OpId operation) const {
+  const bool called = !program_.calls.empty() && program_.call_of[operation.value()] != in_none;
+  return called ? id_.value() < program_.pool_instances
+                : program_.device_of[operation.value()] == id_;
 }
 
 void Device::start_of_simulation() {
-  for (const Operation& operation : program_.graph.operations) {
-    waiting_[operation.id.value()].inputs = program_.awaited_inputs[operation.id.value()];
-  }
-  for (const Operation& operation : program_.graph.operations) {
-    if (waiting_[operation.id.value()].inputs == 0 && own(operation.id)) {
-      note_ready(operation);
+  for (OpId id{0}; id.value() < waiting_place_.size(); ++id) {
+    if (!may_execute(id)) {
+      continue;
+    }
+    waiting_place_[id.value()] = static_cast<std::uint32_t>(waiting_.size());
+    waiting_.push_back({program_.awaited_inputs[id.value()], {}});
+    if (waiting_.back().inputs == 0 && own(id)) {
+      note_ready(program_.graph[id]);
     }
   }
 }
 
 void Device::take_input(OpId operation, const Dependency& input) {
-  Waiting& waiting = waiting_[operation.value()];
-  if (waiting.inputs == 0) {
+  Waiting& progress = waiting(operation);
+  if (progress.inputs == 0) {
     throw std::logic_error("Device::take_input: an operation got an input that it does not await");
   }
-  waiting.deps.push_back(input);
-  if (--waiting.inputs == 0) {
+  if (progress.deps.empty()) {
+    progress.deps.reserve(progress.inputs);
+  }
+  progress.deps.push_back(input);
+  if (--progress.inputs == 0) {
     note_ready(program_.graph[operation]);
   }
 }
 
+/// A write that can be held up takes its rows at once, before the next step's come.
 void Device::note_ready(const Operation& operation) {
+  if (context_.disturbances != nullptr && kernels_.numerics != nullptr &&
+      is_write(operation.kind)) {
+    const Operation* members[] = {&operation};
+    rows_to_write_[operation.id] = kernels_.numerics->compute(members).front();
+  }
   Lane& lane = takes_executor(operation.kind) ? launches_ : beside_;
   lane.queue.add(operation, now());
   lane.ev_ready.notify(sc_core::SC_ZERO_TIME);
@@ -112,8 +135,31 @@ void Device::execute() {
     wait_for_due(launches_);
     // What becomes ready at this very instant takes part in the choice.
     context_.instant.wait_until_settled();
+    idle_ = false;
+    stand_still();
     run(launches_.queue.take(now()));
+    idle_ = true;
+    ev_idle_.notify(sc_core::SC_ZERO_TIME);
   }
+}
+
+/// As long as a disturbance wants it; then, too, what is ready at that instant takes part in the
+/// choice.
+void Device::stand_still() {
+  const Femtoseconds until = outages_.resumes(now() + to_femtoseconds(launch_stalls_.next()));
+  if (until > now()) {
+    wait(to_sc_time(until - now()));
+    context_.instant.wait_until_settled();
+  }
+  if (outages_.dead(now())) {
+    die();
+  }
+}
+
+/// Of the thread that executes.
+void Device::die() {
+  sc_core::sc_event ev_never;
+  wait(ev_never);
 }
 
 void Device::execute_beside() {
@@ -126,9 +172,28 @@ void Device::execute_beside() {
 
 void Device::run(const Batch& batch) {
   const RowId row = begin_row(batch, executor_);
+  if (prefetcher_ && batch.members.front()->kind == OpKind::sweep) {
+    finish(batch, row, run_sweep(batch, row));
+    return;
+  }
   const Outputs outputs = compute(batch);
   wait_for_work(context_.table.rows[row.value()].work);
+  last_through_outages(row);
   finish(batch, row, outputs);
+}
+
+/// An instance that stands still goes on where it was; one that dies does not.
+void Device::last_through_outages(RowId id) {
+  Row& row = context_.table.rows[id.value()];
+  const Femtoseconds end = outages_.end_of_launch(row.start, now());
+  if (end > now()) {
+    wait(to_sc_time(end - now()));
+  }
+  if (outages_.dead(end)) {
+    row.end = *outages_.death();
+    row.fate = RowFate::lost;
+    die();
+  }
 }
 
 /// Launch, then the memory stream and the arithmetic side by side.
@@ -146,20 +211,44 @@ void Device::wait_for_work(const Work& work) {
   }
 }
 
-/// A write's rows count as landed only at its end.
+void Device::wait_for_stream(Bytes bytes) {
+  const auto transfer = memory_.start({.length = bytes});
+  if (!transfer->finished) {
+    wait(transfer->done);
+  }
+}
+
 void Device::begin_beside(const Batch& batch) {
   const bool write = is_write(batch.members.front()->kind);
-  const RowId row = begin_row(batch, write ? writes_ : executor_);
+  const Seconds stall = write ? write_stalls_.next() : Seconds(0);
   const Outputs outputs = compute(batch);
+  if (stall == Seconds(0)) {
+    spend_beside(batch, outputs);
+    return;
+  }
+  sc_core::sc_spawn([this, batch, outputs, stall] {
+    wait(to_sc_time(stall));
+    spend_beside(batch, outputs);
+  });
+}
+
+/// A write's rows count as landed only at its end.
+void Device::spend_beside(const Batch& batch, const Outputs& outputs) {
+  const bool write = is_write(batch.members.front()->kind);
+  const RowId row = begin_row(batch, write ? writes_ : executor_);
   const auto transfer =
       memory_.start({.length = context_.table.rows[row.value()].work.memory_bytes(),
                      .direction = AccessDirection::write});
-  if (transfer->finished) {
+  const Seconds delay = write ? append_delay_ : Seconds(0);
+  if (transfer->finished && delay == Seconds(0)) {
     finish(batch, row, outputs);
     return;
   }
-  sc_core::sc_spawn([this, batch, row, outputs, transfer] {
-    wait(transfer->done);
+  sc_core::sc_spawn([this, batch, row, outputs, transfer, delay] {
+    if (!transfer->finished) {
+      wait(transfer->done);
+    }
+    wait(to_sc_time(delay));
     finish(batch, row, outputs);
   });
 }
@@ -176,8 +265,11 @@ RowId Device::begin_row(const Batch& batch, std::size_t resource) {
   row.start = now();
   row.work = work_of(program_.rules, batch.members);
   for (const Operation* member : batch.members) {
+    row.attempt = std::max(row.attempt, context_.calls.attempt(id_, member->id));
     row.members.push_back({member->request, member->step});
-    add_dependencies(row.deps, waiting_[member->id.value()].deps);
+    for (const Dependency& dep : waiting(member->id).deps) {
+      add_dependency(row.deps, dep);
+    }
   }
   const RowId id = context_.table.add(std::move(row)).id;
   for (const Operation* member : batch.members) {
@@ -190,16 +282,47 @@ Outputs Device::compute(const Batch& batch) {
   if (kernels_.numerics == nullptr) {
     return {};
   }
-  return kernels_.numerics->compute(batch.members);
+  return context_.disturbances == nullptr ? kernels_.numerics->compute(batch.members)
+                                          : compute_wanted(batch);
+}
+
+/// Of a call that is over nothing: its inputs may be the next step's by now.
+Outputs Device::compute_wanted(const Batch& batch) {
+  Outputs outputs(batch.members.size());
+  std::vector<const Operation*> wanted;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < batch.members.size(); ++i) {
+    const OpId id = batch.members[i]->id;
+    if (auto taken = rows_to_write_.extract(id)) {
+      outputs[i] = std::move(taken.mapped());
+    } else if (!over(id)) {
+      wanted.push_back(batch.members[i]);
+      places.push_back(i);
+    }
+  }
+  if (!wanted.empty()) {
+    Outputs computed = kernels_.numerics->compute(wanted);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      outputs[places[i]] = std::move(computed[i]);
+    }
+  }
+  return outputs;
 }
 
 void Device::finish(const Batch& batch, RowId row, const Outputs& outputs) {
   const Femtoseconds end = now();
   context_.table.rows[row.value()].end = end;
+  if (std::all_of(batch.members.begin(), batch.members.end(),
+                  [this](const Operation* member) { return over(member->id); })) {
+    context_.table.rows[row.value()].fate = RowFate::dropped;
+  }
   keep(batch, outputs);
   send_results(batch);
   for (const Operation* member : batch.members) {
-    context_.residents -= program_.ends_request[member->id.value()] ? 1 : 0;
+    if (prefetcher_ && member->kind == OpKind::append) {
+      prefetcher_->note_landed(*member);
+    }
+    note_done(*member);
     for (const Consumer& consumer : program_.consumers[member->id.value()]) {
       if (own(consumer.operation)) {
         take_input(consumer.operation, {row, end});
@@ -211,82 +334,26 @@ void Device::finish(const Batch& batch, RowId row, const Outputs& outputs) {
   }
 }
 
+void Device::note_done(const Operation& operation) {
+  const bool first = context_.calls.note_done(operation.id);
+  context_.residents -= first && program_.ends_request[operation.id.value()] ? 1 : 0;
+  if (context_.watch != nullptr) {
+    context_.watch->note_done(operation.id);
+  }
+}
+
 void Device::keep(const Batch& batch, const Outputs& outputs) {
   if (kernels_.numerics == nullptr) {
     return;
   }
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
     const Operation& member = *batch.members[i];
-    kernels_.log->note(member.id, kernels_.numerics->store(member, outputs[i]));
-  }
-}
-
-/// One message to each other device that needs something of what now leaves, each value once.
-void Device::send_results(const Batch& batch) {
-  context_.calls.open_calls(batch.members);
-  std::map<DeviceId, std::vector<MessageItem>> needed;
-  for (const Operation* member : batch.members) {
-    for (const OpId leaving : context_.calls.end(member->id)) {
-      for (const Consumer& consumer : program_.consumers[leaving.value()]) {
-        if (!own(consumer.operation)) {
-          add_once(needed[context_.calls.device_of(consumer.operation)],
-                   {leaving, consumer.carried});
-        }
-      }
+    if (over(member.id)) {
+      continue;
     }
-  }
-  for (auto& [to, items] : needed) {
-    send(to, std::move(items));
-  }
-}
-
-/// All of a message's row but what the link adds.
-Row Device::describe(const std::vector<MessageItem>& items) const {
-  const Operation& first = program_.graph[items.front().producer];
-  Row row;
-  row.op = first.kind;
-  row.layer = first.layer;
-  row.shard = first.shard;
-  row.step = first.step;
-  for (const MessageItem& item : items) {
-    const Operation& producer = program_.graph[item.producer];
-    const RowId made_by = row_of_[item.producer.value()];
-    add_once(row.carries, item.carried.value);
-    add_once(row.members, {producer.request, producer.step});
-    add_dependencies(row.deps, {{made_by, context_.table.rows[made_by.value()].end}});
-    row.wire_bytes += value_bytes(program_.rules, item.carried);
-  }
-  return row;
-}
-
-void Device::send(DeviceId to, std::vector<MessageItem> items) {
-  auto message = std::make_shared<Message>();
-  message->to = to;
-  message->row = describe(items);
-  message->items = std::move(items);
-  if (kernels_.numerics != nullptr) {
-    for (const MessageItem& item : message->items) {
-      kernels_.numerics->send(program_.graph[item.producer], item.carried, message->payload);
-    }
-    if (std::cmp_not_equal(message->payload.size(), message->row.wire_bytes.value())) {
-      throw std::logic_error("Device::send: the payload is not as long as the bytes charged");
-    }
-  }
-  out_device[to.value()]->put(std::move(message));
-}
-
-void Device::put(std::shared_ptr<Message> message) {
-  std::span<const std::byte> payload = message->payload;
-  if (kernels_.numerics != nullptr) {
-    for (const MessageItem& item : message->items) {
-      payload = kernels_.numerics->receive(program_.graph[item.producer], item.carried, payload);
-    }
-  }
-  for (const MessageItem& item : message->items) {
-    for (const Consumer& consumer : program_.consumers[item.producer.value()]) {
-      if (consumer.carried == item.carried && own(consumer.operation)) {
-        take_input(consumer.operation, {message->row.id, message->row.end});
-      }
+    std::vector<float> output = kernels_.numerics->store(member, outputs[i]);
+    if (!context_.calls.is_done(member.id)) {
+      kernels_.log->note(member.id, std::move(output));
     }
   }
 }

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <systemc>
 #include <vector>
 
@@ -16,11 +19,17 @@
 #include "hardware/call_book.hpp"
 #include "hardware/config.hpp"
 #include "hardware/device/batch_queue.hpp"
+#include "hardware/device/policy.hpp"
+#include "hardware/device/prefetcher.hpp"
+#include "hardware/disturbances.hpp"
 #include "hardware/execution_table.hpp"
 #include "hardware/instant.hpp"
 #include "hardware/link/link.hpp"
 #include "hardware/memory/memory.hpp"
 #include "hardware/program.hpp"
+#include "hardware/protocol/call_watch.hpp"
+#include "hardware/protocol/outages.hpp"
+#include "hardware/protocol/stall_source.hpp"
 
 namespace qfs {
 
@@ -39,6 +48,8 @@ struct DeviceContext {
   std::size_t& residents;  // requests still decoding
   std::size_t devices = 1;
   std::function<void()> progress = {};  // called after each launch
+  const Disturbances* disturbances = nullptr;
+  CallWatch* watch = nullptr;  // where calls have a time-out
 };
 
 class Device : public sc_core::sc_module, public MessageSink {
@@ -46,13 +57,15 @@ class Device : public sc_core::sc_module, public MessageSink {
   /// The way to each other device, by DeviceId; the own place stays unbound.
   sc_core::sc_vector<sc_core::sc_port<MessageSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND>> out_device;
 
-  /// Adds its resources to the table: `name` and `name`.writes.
+  /// Adds its resources to the table: `name`, `name`.writes and, if it prefetches, `name`.staging.
   Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
-         const Batching& batching, Memory& memory, const DeviceContext& context,
+         const DevicePolicy& policy, Memory& memory, const DeviceContext& context,
          DeviceKernels kernels);
 
   /// A message has arrived.
   void put(std::shared_ptr<Message> message) override;
+  /// Sends values that this device has made to an instance that gets their call anew.
+  void send_again(DeviceId to, const std::vector<MessageItem>& values, int attempt);
 
  private:
   /// Progress of one of the own operations towards being ready.
@@ -60,6 +73,10 @@ class Device : public sc_core::sc_module, public MessageSink {
     std::size_t inputs = 0;  // still to come
     std::vector<Dependency> deps;
   };
+  [[nodiscard]] Waiting& waiting(OpId operation) {
+    return waiting_[waiting_place_[operation.value()]];
+  }
+  [[nodiscard]] bool may_execute(OpId operation) const;
   /// Operations that are ready, and the thread that runs them.
   struct Lane {
     BatchQueue queue;
@@ -70,22 +87,40 @@ class Device : public sc_core::sc_module, public MessageSink {
   void execute();
   void execute_beside();
   void wait_for_due(Lane& lane);
+  void stand_still();
+  void die();
 
   void take_input(OpId operation, const Dependency& input);
   void note_ready(const Operation& operation);
   void run(const Batch& batch);
+  void last_through_outages(RowId row);
+  Outputs run_sweep(const Batch& batch, RowId row);
+  void stage();
+  void copy(StagedBlock& block);
+  void fetch_tail(const Batch& batch, const Row& sweep, Bytes tail);
   void wait_for_work(const Work& work);
+  void wait_for_stream(Bytes bytes);
   void begin_beside(const Batch& batch);
+  void spend_beside(const Batch& batch, const Outputs& outputs);
 
   RowId begin_row(const Batch& batch, std::size_t resource);
   Outputs compute(const Batch& batch);
+  Outputs compute_wanted(const Batch& batch);
   void finish(const Batch& batch, RowId row, const Outputs& outputs);
   void keep(const Batch& batch, const Outputs& outputs);
   void send_results(const Batch& batch);
-  void send(DeviceId to, std::vector<MessageItem> items);
+  void note_done(const Operation& operation);
+  void note_sent(const Consumer& consumer);
+  void send(DeviceId to, std::vector<MessageItem> items, int attempt = 1);
+  void load(Message& message) const;
+  std::vector<MessageItem> unload(const Message& message);
+  void pass_on(const Message& message, const std::vector<MessageItem>& items);
+  [[nodiscard]] DeviceId next_hop(DeviceId from, OpId consumer) const;
   [[nodiscard]] Row describe(const std::vector<MessageItem>& items) const;
-  [[nodiscard]] bool own(OpId operation) const {
-    return context_.calls.device_of(operation) == id_;
+  [[nodiscard]] bool own(OpId operation) const { return context_.calls.executes(id_, operation); }
+  /// Nobody sees any more what becomes of the operation.
+  [[nodiscard]] bool over(OpId operation) const {
+    return context_.watch != nullptr && context_.watch->over(operation);
   }
 
   DeviceId id_;
@@ -94,12 +129,22 @@ class Device : public sc_core::sc_module, public MessageSink {
   DeviceContext context_;
   const Program& program_;
   DeviceKernels kernels_;
-  std::size_t executor_;          // resource
-  std::size_t writes_;            // resource
-  std::vector<Waiting> waiting_;  // by operation
-  std::vector<RowId> row_of_;     // by operation, once it has begun here
-  Lane launches_;                 // one at a time, in the executor
-  Lane beside_;                   // takes no executor slot
+  std::size_t executor_;                      // resource
+  std::size_t writes_;                        // resource
+  std::size_t staging_ = 0;                   // resource
+  std::vector<Waiting> waiting_;              // one for each operation that may be executed here
+  std::vector<std::uint32_t> waiting_place_;  // by operation: in waiting_
+  std::vector<RowId> row_of_;                 // by operation: with which its values are here
+  Lane launches_;                             // one at a time, in the executor
+  Lane beside_;                               // takes no executor slot
+  std::optional<Prefetcher> prefetcher_;
+  bool idle_ = true;
+  sc_core::sc_event ev_idle_;
+  Seconds append_delay_;
+  Outages outages_;
+  StallSource launch_stalls_;
+  StallSource write_stalls_;
+  std::map<OpId, std::vector<float>> rows_to_write_;  // of writes that are ready, in disturbed runs
 };
 
 }  // namespace qfs

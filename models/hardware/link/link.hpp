@@ -4,7 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "base/units.hpp"
 #include "decode/operation.hpp"
 #include "hardware/config.hpp"
+#include "hardware/disturbances.hpp"
 #include "hardware/execution_table.hpp"
+#include "hardware/protocol/stall_source.hpp"
 
 namespace qfs {
 
@@ -26,10 +29,13 @@ struct MessageItem {
 
 /// Values on their way to another device.
 struct Message {
+  DeviceId from;
   DeviceId to;
   std::vector<MessageItem> items;
   std::vector<std::byte> payload;  // of the items in this order; empty in runs without numerics
   Row row;                         // as the sender filled it; the link adds start, end and id
+  Femtoseconds left_port;          // its last byte; the link's to fill in
+  std::uint64_t number = 0;        // among those from this sender to this receiver (delivery.hpp)
 };
 
 /// Where messages go: a link's entrance, a device's arrival.
@@ -45,7 +51,7 @@ class LinkDirection : public sc_core::sc_module, public MessageSink {
 
   /// Rows go to `table` under `resource`.
   LinkDirection(sc_core::sc_module_name name, const LinkConfig& config, std::size_t devices,
-                ExecutionTable& table, std::size_t resource);
+                ExecutionTable& table, std::size_t resource, const Disturbances& disturbances = {});
 
   /// Takes the message now; it queues for the port. row.wire_bytes says how long it is.
   void put(std::shared_ptr<Message> message) override;
@@ -53,6 +59,7 @@ class LinkDirection : public sc_core::sc_module, public MessageSink {
  private:
   void deliver();
   [[nodiscard]] Femtoseconds next_jitter();
+  void disturb(Row& row);
 
   LinkConfig config_;
   ExecutionTable& table_;
@@ -61,7 +68,11 @@ class LinkDirection : public sc_core::sc_module, public MessageSink {
   std::uint64_t messages_ = 0;
   Femtoseconds port_free_;
   Femtoseconds last_arrival_;
-  std::deque<std::shared_ptr<Message>> in_flight_;  // by arrival
+  StallSource stalls_;
+  MessageFaults faults_;
+  Random loss_random_;
+  Random lateness_random_;
+  std::multimap<Femtoseconds, std::shared_ptr<Message>> in_flight_;  // by arrival
   sc_core::sc_event ev_arrival_;
 };
 

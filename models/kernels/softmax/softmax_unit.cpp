@@ -210,6 +210,22 @@ void softmax_row(const SoftmaxUnit& unit, std::span<const Value> scores,
   }
 }
 
+std::size_t exponentials(const SoftmaxUnit& unit, std::size_t keys) {
+  switch (unit.kind) {
+    case SoftmaxKind::exact:
+    case SoftmaxKind::bf16_exp:
+    case SoftmaxKind::fp8_exp:
+      return keys;
+    case SoftmaxKind::min_max:
+      return keys == 0 ? 0 : unit.intervals + 1;
+    case SoftmaxKind::fwm:
+      return 0;
+    case SoftmaxKind::resolved:
+      break;
+  }
+  return unit.reconstruction == Reconstruction::lerp ? 2 * keys : keys;
+}
+
 template <>
 float rounded_bf16(float value) {
   return to_float(to_bf16(value));

@@ -186,4 +186,20 @@ double weight_reference(const SoftmaxUnit& unit, const Extrema<double>& extrema,
 void softmax_row_reference(const SoftmaxUnit& unit, std::span<const double> scores,
                            std::span<double> probabilities);
 
+/// Evaluations of e^x that the unit makes for one row of so many unmasked keys: one a key; min_max
+/// K+1 a row, however long; fwm none (its grid is every row's); resolved two a key, and one with
+/// `nearest`.
+std::size_t exponentials(const SoftmaxUnit& unit, std::size_t keys);
+
+/// The weights that fp32 may give one key of these very scores. A unit with steps (`nearest`,
+/// bf16_exp, fp8_exp, the end of fwm's window) may land on either side of one that lies within
+/// rounding: low < high there, the weights beside the step. Else both are weight_reference: what is
+/// left is rounding of the ordinary kind. Preconditions as there.
+struct WeightRange {
+  double low = 0;
+  double high = 0;
+};
+WeightRange weight_range_reference(const SoftmaxUnit& unit, const Extrema<double>& extrema,
+                                   double score);
+
 }  // namespace qfs

@@ -48,6 +48,21 @@ double on_grid(const SoftmaxUnit& unit, double z, double lowest, bool has_end) {
   return std::exp(b(t >= 0.5 ? r + 1 : r));
 }
 
+// How far fp32 may be off in its idea of where a score lies, in nats: z and its place on the grid
+// are a handful of roundings, each at most 2^-24 of |z| or of the grid's length; the exponential's
+// own, relative, weighs like a shift by as much.
+double slack(const SoftmaxUnit& unit, const Extrema<double>& extrema, double score) {
+  const double grid = unit.kind == SoftmaxKind::min_max ? extrema.max - extrema.min : unit.tau;
+  const double length = has_grid(unit.kind) ? grid : 0;
+  return std::ldexp(1 + std::abs(score - extrema.max) + length, -21);
+}
+
+// Of two equals, rounded once more.
+WeightRange rounded_apart(double weight) {
+  const double unit = std::ldexp(1.0, -22);
+  return {nearest_bf16(weight * (1 - unit)), nearest_bf16(weight * (1 + unit))};
+}
+
 }  // namespace
 
 double weight_reference(const SoftmaxUnit& unit, const Extrema<double>& extrema, double score) {
@@ -84,6 +99,27 @@ void softmax_row_reference(const SoftmaxUnit& unit, std::span<const double> scor
   for (double& probability : probabilities) {
     probability = sum > 0 ? probability / sum : 0;
   }
+}
+
+WeightRange weight_range_reference(const SoftmaxUnit& unit, const Extrema<double>& extrema,
+                                   double score) {
+  const double by = slack(unit, extrema, score);
+  const double below = std::max(score - by, extrema.min);
+  const double above = std::min(score + by, extrema.max);
+  const bool is_smooth = unit.kind == SoftmaxKind::exact ||
+                         (has_grid(unit.kind) && unit.reconstruction == Reconstruction::lerp);
+  const auto cut = [&](double at) {
+    return unit.kind == SoftmaxKind::fwm && at - extrema.max < -unit.tau;
+  };
+  if (is_smooth && cut(below) == cut(above)) {
+    const double weight = weight_reference(unit, extrema, score);
+    return {weight, weight};
+  }
+  if (unit.kind == SoftmaxKind::bf16_exp) {
+    return {rounded_apart(std::exp(nearest_bf16(below - extrema.max))).low,
+            rounded_apart(std::exp(nearest_bf16(above - extrema.max))).high};
+  }
+  return {weight_reference(unit, extrema, below), weight_reference(unit, extrema, above)};
 }
 
 }  // namespace qfs

@@ -1,0 +1,44 @@
+// What a sweep's YAML file says: one run, changed in every combination of some axes and in several
+// variants, which are compared with one another.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace qfs {
+
+/// A key of the run and the values that it takes in turn.
+struct SweepAxis {
+  std::string key;                  // "workload.context"
+  std::vector<std::string> values;  // as YAML text
+};
+
+/// A way of doing the same work: overrides of the run, as `--set` takes them.
+struct SweepVariant {
+  std::string name;
+  std::vector<std::string> overrides;
+};
+
+/// What is held equal between variants that keep different numbers of waves in flight.
+enum class Equal {
+  wave,      // requests of a wave: workload.batch as given
+  resident,  // requests with a cache on the devices: workload.batch / in_flight a wave
+  memory,    // the devices: the largest batch whose caches fit them
+};
+
+struct SweepConfig {
+  std::string name;
+  std::filesystem::path run;  // the run file, relative to the sweep's own
+  std::vector<Equal> equal{Equal::wave};
+  std::size_t most_requests = 512;  // of `memory`: no more than these are simulated
+  std::vector<SweepAxis> axes;
+  std::vector<SweepVariant> variants;
+};
+
+/// ConfigError for what is wrong with the file itself; what its values do to the run shows when the
+/// points are made.
+SweepConfig load_sweep_config(const std::filesystem::path& file);
+
+}  // namespace qfs
