@@ -94,6 +94,18 @@ class CallBuilder {
                        [&](const Consumer& consumer) { return !called(consumer.operation); });
   }
 
+  /// What a sweep waits for does not wait for the rest of a reply: the query, and the key of the
+  /// current token where a calibrated unit weighs it.
+  [[nodiscard]] bool goes_ahead(OpId id) const {
+    const OpKind kind = program_.graph[id].kind;
+    const auto& consumers = program_.consumers[id.value()];
+    const bool key_of_sweep =
+        kind == OpKind::k && std::any_of(consumers.begin(), consumers.end(), [&](const auto& c) {
+          return program_.graph[c.operation].kind == OpKind::values;
+        });
+    return kind == OpKind::q || key_of_sweep;
+  }
+
   /// The results of a call that go back in one message; none if they must not wait.
   [[nodiscard]] Reply replied(const Call& call) const {
     Reply reply;
@@ -104,7 +116,7 @@ class CallBuilder {
           return {};
         }
       }
-      if (program_.graph[id].kind != OpKind::q && needed_elsewhere(id)) {
+      if (!goes_ahead(id) && needed_elsewhere(id)) {
         reply.push_back(id);
       }
     }

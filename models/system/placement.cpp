@@ -83,12 +83,12 @@ bool struck(const Graph& graph, const Layout& layout, const Fault& fault,
     case FaultKind::wrong_weights:
       return at(fault, operation) && operation.kind == fault.operation;
     case FaultKind::alter_in_flight:
-      return at(fault, operation) && operation.kind == OpKind::sweep &&
+      return at(fault, operation) && is_first_of_sweep(operation.kind) &&
              query_travels(graph, layout, operation);
     case FaultKind::swap_kv:
       return at(fault, operation) && operation.kind == OpKind::append;
     case FaultKind::skip_position:
-      return at(fault, operation) && operation.kind == OpKind::sweep && operation.positions > 0;
+      return at(fault, operation) && is_first_of_sweep(operation.kind) && operation.positions > 0;
   }
   throw std::logic_error("struck: unknown fault");
 }

@@ -28,7 +28,8 @@ std::unique_ptr<Memory> make_memory(const std::string& name, const DeviceConfig&
 }
 
 std::unique_ptr<DeviceNumerics> make_numerics(const Program& program, const Inputs& inputs,
-                                              Holdings holdings, const SystemConfig& config) {
+                                              const Holdings& holdings,
+                                              const SystemConfig& config) {
   const AttentionMethod attention = config.rules.attention;
   const Fault& fault = config.fault;
   if (fault.kind == FaultKind::none || fault.kind == FaultKind::drop_edge) {

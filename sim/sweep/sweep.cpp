@@ -14,7 +14,6 @@
 #include "sim/run/points.hpp"
 #include "sim/run/progress.hpp"
 #include "sim/run/serialize.hpp"
-#include "sim/sweep/resident_kv.hpp"
 #include "system/simulation.hpp"
 
 namespace boost::serialization {
@@ -55,7 +54,7 @@ SweepTimes times_of(const ExecutionTable& table) {
   for (const auto& [request, steps] : ends) {
     const Seconds first = to_seconds(steps.begin()->second);
     const Seconds last = to_seconds(steps.rbegin()->second);
-    const double later = static_cast<double>(steps.size() - 1);
+    const auto later = static_cast<double>(steps.size() - 1);
     const double tpot = later > 0 ? to_microseconds(last - first) / later : to_microseconds(first);
     times.tpot_us += tpot / static_cast<double>(ends.size());
     times.worst_tpot_us = std::max(times.worst_tpot_us, tpot);
@@ -113,12 +112,8 @@ class PointMaker {
     made.point.equal = equal;
     std::vector<std::string> overrides = overrides_of(values, variant);
     try {
-      made.run = load_run_config(sweep_.run, overrides);
-      if (equal == Equal::resident) {
-        made.run = load_run_config(sweep_.run, with_batch(overrides, share_of(*made.run)));
-      } else if (equal == Equal::memory) {
-        made.run = largest(overrides, made.run->workload.in_flight);
-      }
+      made.run = equal == Equal::wave ? load_run_config(sweep_.run, overrides)
+                                      : equalised(equal, overrides);
     } catch (const ConfigError& error) {
       made.run.reset();
       made.point.refused = error.what();
@@ -126,7 +121,7 @@ class PointMaker {
     }
     made.point.batch = made.run->workload.batch;
     made.point.in_flight = made.run->workload.in_flight;
-    made.point.resident_kv = resident_kv(*made.run);
+    made.point.resident_kv = resident_kv_bytes(*made.run, made.run->workload.context);
     return made;
   }
 
@@ -148,14 +143,21 @@ class PointMaker {
     return overrides;
   }
 
-  /// Requests of a wave, so that all waves together are the batch that was asked for.
-  static std::size_t share_of(const RunConfig& run) {
-    const Workload& workload = run.workload;
-    if (workload.batch % workload.in_flight != 0) {
-      throw ConfigError(fmt::format("{} resident requests are no whole number for each of {} waves",
-                                    workload.batch, workload.in_flight));
+  /// With the batch of a wave that makes what is held equal so.
+  [[nodiscard]] RunConfig equalised(Equal equal, const std::vector<std::string>& overrides) const {
+    const RunConfig one = load_run_config(sweep_.run, with_batch(overrides, 1));
+    const std::size_t in_flight = one.workload.in_flight;
+    if (equal == Equal::memory) {
+      return largest(overrides, in_flight);
     }
-    return workload.batch / workload.in_flight;
+    std::vector<std::string> all_in_one = overrides;
+    all_in_one.emplace_back("workload.in_flight=1");
+    const std::size_t requests = load_run_config(sweep_.run, all_in_one).workload.batch;
+    if (requests % in_flight != 0) {
+      throw ConfigError(fmt::format("{} resident requests are no whole number for each of {} waves",
+                                    requests, in_flight));
+    }
+    return load_run_config(sweep_.run, with_batch(overrides, requests / in_flight));
   }
 
   /// The largest batch that the configuration's checks, among them that of the capacities, let
@@ -182,9 +184,7 @@ class PointMaker {
 };
 
 SweepTimes simulated_times(const RunConfig& run) {
-  const std::size_t context = run.workload.context;
-  SweepTimes times = times_of(simulate(system_config(run, run.block, context)).table);
-  return times;
+  return times_of(simulate(system_config(run, run.block, run.workload.context)).table);
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST_CASE("on a link that loses a third and delays a third all arrives once and 
   CHECK(outcome.table.rows.size() == 500 + lost);
 }
 
-TEST_CASE("a message that is late beyond the time-out arrives twice; the second is dropped") {
+TEST_CASE("a message that is late beyond the time-out arrives twice, and the second is dropped") {
   Disturbances disturbances = bad_link(0, 0.5);
   disturbances.messages.delay = femtoseconds(3001);  // acknowledged at 5001
   const Outcome outcome = send(500, 100, disturbances);
@@ -142,7 +142,7 @@ TEST_CASE("each attempt leaves after the time-out, the next after twice the time
     const bool last = i + 1 == outcome.table.rows.size();
     CHECK(row.fate == (last ? RowFate::used : RowFate::lost));
     leaves += 1 + timeout;
-    timeout *= 2;
+    timeout *= i + 1 < 20 ? 2 : 1;  // up to a million times what it was
   }
 }
 

@@ -12,7 +12,7 @@ BatchQueue::BatchQueue(const Program& program, const Batching& batching,
     : program_(program), batching_(batching), residents_(residents) {}
 
 Gather BatchQueue::gather(OpKind kind) const {
-  return kind == OpKind::sweep ? batching_.sweeps : batching_.products;
+  return is_of_sweep(kind) ? batching_.sweeps : batching_.products;
 }
 
 BatchQueue::Key BatchQueue::key_of(const Operation& operation) const {

@@ -16,16 +16,14 @@ Outputs Device::run_sweep(const Batch& batch, RowId row) {
   }
   const StagedUse use = prefetcher_->use(batch);
   std::vector<Operation> swept;
+  swept.reserve(batch.members.size());
   std::vector<const Operation*> members;
   for (const Operation* member : batch.members) {
     swept.push_back(*member);
     swept.back().positions = use.rows_in_sweep[swept.size() - 1];
+    members.push_back(&swept.back());
   }
-  for (const Operation& operation : swept) {
-    members.push_back(&operation);
-  }
-  const Outputs outputs =
-      kernels_.numerics != nullptr ? kernels_.numerics->compute(members) : Outputs{};
+  Outputs outputs = kernels_.numerics != nullptr ? kernels_.numerics->compute(members) : Outputs{};
   sweep.work.kv_read_bytes -= use.staged + use.tail;
   fetch_tail(batch, sweep, use.tail);
   wait_for_work(sweep.work);

@@ -5,8 +5,8 @@
 namespace qfs {
 namespace {
 
-/// So often a message to an instance that has died goes out, at most; the last time after a million
-/// times the time-out.
+/// So often a message to an instance that has died goes out, at most; and so often the time-out
+/// doubles, to a million times what it was.
 constexpr int enough_attempts = 20;
 
 }  // namespace
@@ -37,7 +37,8 @@ void Delivery::transmit(const std::shared_ptr<Message>& message, Femtoseconds ti
   }
 }
 
-/// Each time after twice the time, so that a time-out that is too short ends some day.
+/// Each time after twice the time, up to a limit, so that a time-out that is too short ends some
+/// day.
 void Delivery::check(const std::shared_ptr<Message>& message, Femtoseconds timeout) {
   Connection& link = connection(*message);
   const auto acknowledged = link.acknowledged.find(message->number);
@@ -54,10 +55,10 @@ void Delivery::check(const std::shared_ptr<Message>& message, Femtoseconds timeo
   }
   const auto repetition = std::make_shared<Message>(*message);
   ++repetition->row.attempt;
-  transmit(repetition, 2 * timeout);
+  transmit(repetition, message->row.attempt < enough_attempts ? 2 * timeout : timeout);
 }
 
-void Delivery::arrive(std::shared_ptr<Message> message) {
+void Delivery::arrive(const std::shared_ptr<Message>& message) {
   Row& row = table_.rows[message->row.id.value()];
   if (!questions_.alive(message->to)) {
     row.fate = RowFate::lost;
@@ -67,7 +68,7 @@ void Delivery::arrive(std::shared_ptr<Message> message) {
   const std::uint64_t number = message->number;
   link.acknowledged.try_emplace(number, now() + latency_);
   const bool new_here = number >= link.next && !link.given_up.contains(number) &&
-                        link.early.try_emplace(number, std::move(message)).second;
+                        link.early.try_emplace(number, message).second;
   if (!new_here) {
     row.fate = RowFate::dropped;
     return;

@@ -49,7 +49,7 @@ class Delivery : public sc_core::sc_module, public MessageSink {
   class FarEnd : public MessageSink {
    public:
     explicit FarEnd(Delivery& delivery) : delivery_(delivery) {}
-    void put(std::shared_ptr<Message> message) override { delivery_.arrive(std::move(message)); }
+    void put(std::shared_ptr<Message> message) override { delivery_.arrive(message); }
 
    private:
     Delivery& delivery_;
@@ -68,7 +68,7 @@ class Delivery : public sc_core::sc_module, public MessageSink {
   }
   void transmit(const std::shared_ptr<Message>& message, Femtoseconds timeout);
   void check(const std::shared_ptr<Message>& message, Femtoseconds timeout);
-  void arrive(std::shared_ptr<Message> message);
+  void arrive(const std::shared_ptr<Message>& message);
   void hand_over(Connection& connection);
 
   MessageFaults faults_;
