@@ -80,6 +80,10 @@ class PointMaker {
         make_variants(equal, values);
       } while (next(values));
     }
+    if (std::none_of(made_.begin(), made_.end(),
+                     [](const Made& made) { return made.run.has_value(); })) {
+      throw ConfigError(made_.front().point.refused);
+    }
     return std::move(made_);
   }
 
@@ -95,13 +99,8 @@ class PointMaker {
   }
 
   void make_variants(Equal equal, const std::vector<std::size_t>& values) {
-    const std::size_t first = made_.size();
     for (std::size_t variant = 0; variant < sweep_.variants.size(); ++variant) {
       made_.push_back(make_point(equal, values, variant));
-    }
-    if (std::none_of(made_.begin() + static_cast<std::ptrdiff_t>(first), made_.end(),
-                     [](const Made& made) { return made.run.has_value(); })) {
-      throw ConfigError(made_[first].point.refused);
     }
   }
 

@@ -35,8 +35,8 @@ struct SweepResult {
   std::vector<SweepPoint> points;  // by equality, then axes (the last runs fastest), then variant
 };
 
-/// Progress goes to stderr. What is wrong with every variant of some point, such as a key that does
-/// not exist, is a ConfigError; what is wrong with one variant there is noted at its point.
+/// Progress goes to stderr. What keeps a point from being, such as a cache that does not fit, is
+/// noted there; what keeps all of them, such as a key that does not exist, is a ConfigError.
 SweepResult run_sweep(const SweepConfig& config);
 
 }  // namespace qfs

@@ -146,6 +146,19 @@ TEST_CASE("each attempt leaves after the time-out, the next after twice the time
   }
 }
 
+TEST_CASE("a long time-out does not double beyond the clock") {
+  Disturbances disturbances = bad_link(0.9, 0);
+  disturbances.messages.timeout = Seconds(0.9);
+  const Outcome outcome = send(1, 1, disturbances);
+  REQUIRE(outcome.arrivals.size() == 1);
+  REQUIRE(outcome.table.rows.size() > 14);  // with this seed; 0.9 s doubled 14 times is too long
+  for (std::size_t i = 1; i < outcome.table.rows.size(); ++i) {
+    const Femtoseconds waited = outcome.table.rows[i].start - outcome.table.rows[i - 1].start;
+    const Seconds timeout(i == 1 ? 0.9 : 1.8);
+    CHECK(waited == to_femtoseconds(timeout) + Femtoseconds(1));
+  }
+}
+
 TEST_CASE("nothing is repeated that nobody wants, and what follows does not wait for it") {
   const Outcome outcome = send(50, 100, bad_link(0.5, 0), {}, false);
   const std::size_t lost = rows_with(outcome.table, RowFate::lost);

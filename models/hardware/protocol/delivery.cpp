@@ -8,6 +8,8 @@ namespace {
 /// So often a message to an instance that has died goes out, at most; and so often the time-out
 /// doubles, to a million times what it was.
 constexpr int enough_attempts = 20;
+/// Nor does a time-out double that is as long as this: the clock has an end.
+constexpr Femtoseconds long_timeout{1'000'000'000'000'000};  // a second
 
 }  // namespace
 
@@ -55,7 +57,8 @@ void Delivery::check(const std::shared_ptr<Message>& message, Femtoseconds timeo
   }
   const auto repetition = std::make_shared<Message>(*message);
   ++repetition->row.attempt;
-  transmit(repetition, message->row.attempt < enough_attempts ? 2 * timeout : timeout);
+  const bool doubles = message->row.attempt < enough_attempts && timeout < long_timeout;
+  transmit(repetition, doubles ? 2 * timeout : timeout);
 }
 
 void Delivery::arrive(const std::shared_ptr<Message>& message) {
