@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hardware/call_book.hpp"
+#include "hardware/protocol/call_watch.hpp"
 #include "hardware/protocol/delivery.hpp"
 #include "hardware/protocol/outages.hpp"
 #include "hardware/protocol/stall_source.hpp"
@@ -94,6 +95,29 @@ void check_in_order(const Outcome& outcome) {
   for (std::size_t i = 0; i < outcome.arrivals.size(); ++i) {
     CHECK(outcome.arrivals[i].bytes == static_cast<std::int64_t>(i) + 1);
   }
+}
+
+/// Calls of one operation each, of a pool of two: for each the owner's operation that opens it, the
+/// called one, and the owner's that reads it.
+Program called_alone(std::size_t calls) {
+  Program program;
+  program.pool_instances = 2;
+  for (std::size_t i = 0; i < 3 * calls; ++i) {
+    const bool called = i % 3 == 1;
+    Operation operation;
+    operation.id = OpId(i);
+    program.graph.operations.push_back(operation);
+    program.device_of.emplace_back(called ? 0 : 2);
+    program.call_of.push_back(called ? static_cast<std::uint32_t>(i / 3) : in_none);
+    program.consumers.emplace_back();
+    if (i % 3 < 2) {
+      program.consumers.back().push_back({OpId(i + 1), {ValueKind::residual}});
+    }
+  }
+  for (std::size_t call = 0; call < calls; ++call) {
+    program.calls.push_back({OpId(3 * call + 1)});
+  }
+  return program;
 }
 
 }  // namespace
@@ -257,6 +281,55 @@ TEST_CASE("a call given anew goes to who has not had it, avoided ones last, then
   CHECK(book.note_done(called));
   CHECK(!book.note_done(called));
   CHECK(book.done() == 1);
+}
+
+TEST_CASE(
+    "a call that takes too long is sent anew, and its instance gets no other until it answers") {
+  set_femtosecond_resolution();
+  const Program program = called_alone(3);
+  CallBook book(program);
+  Instant instant("instant");
+  Timers timers("timers", instant);
+  struct Sent {
+    std::int64_t at_fs;
+    DeviceId to;
+    std::vector<MessageItem> values;
+    int attempt;
+  };
+  std::vector<Sent> sent;
+  CallWatch watch(program, book, timers, {femtoseconds(100), femtoseconds(10), {{}, {}}},
+                  [&](DeviceId to, const std::vector<MessageItem>& values, int attempt) {
+                    sent.push_back({now().value(), to, values, attempt});
+                  });
+  const auto call = [&](std::size_t index) {
+    const Operation* opener = &program.graph[OpId(3 * index)];
+    book.open_calls({&opener, 1});
+    watch.note_sent(program.consumers[3 * index].front());
+    return book.device_of(OpId(3 * index + 1));
+  };
+  const auto result = [](std::size_t index) {
+    return MessageItem{OpId(3 * index + 1), {ValueKind::residual}};
+  };
+  sc_core::sc_spawn([&] {
+    CHECK(call(0) == DeviceId(0));
+    sc_core::wait(to_sc_time(Femtoseconds(150)));
+    // Each has one now, and equals go to the lowest index but for the time-out.
+    CHECK(call(1) == DeviceId(1));
+    CHECK(watch.accept(DeviceId(1), result(1)));
+    CHECK(watch.over(OpId(4)));
+    CHECK(!watch.over(OpId(1)));
+    CHECK(watch.accept(DeviceId(0), result(0)));
+    CHECK(watch.over(OpId(1)));
+    CHECK(!watch.accept(DeviceId(1), result(0)));
+    CHECK(call(2) == DeviceId(0));  // it has answered
+    CHECK(watch.accept(DeviceId(0), result(2)));
+  });
+  sc_core::sc_start();
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].at_fs == 100);
+  CHECK(sent[0].to == DeviceId(1));
+  CHECK(sent[0].values == std::vector<MessageItem>{{OpId(0), {ValueKind::residual}}});
+  CHECK(sent[0].attempt == 2);
 }
 
 }  // namespace qfs

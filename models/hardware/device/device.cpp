@@ -282,31 +282,14 @@ Outputs Device::compute(const Batch& batch) {
   if (kernels_.numerics == nullptr) {
     return {};
   }
-  return context_.disturbances == nullptr ? kernels_.numerics->compute(batch.members)
-                                          : compute_wanted(batch);
-}
-
-/// Of a call that is over nothing: its inputs may be the next step's by now.
-Outputs Device::compute_wanted(const Batch& batch) {
-  Outputs outputs(batch.members.size());
-  std::vector<const Operation*> wanted;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < batch.members.size(); ++i) {
-    const OpId id = batch.members[i]->id;
-    if (auto taken = rows_to_write_.extract(id)) {
-      outputs[i] = std::move(taken.mapped());
-    } else if (!over(id)) {
-      wanted.push_back(batch.members[i]);
-      places.push_back(i);
+  if (rows_to_write_.contains(batch.members.front()->id)) {
+    Outputs rows;
+    for (const Operation* member : batch.members) {
+      rows.push_back(std::move(rows_to_write_.extract(member->id).mapped()));
     }
+    return rows;
   }
-  if (!wanted.empty()) {
-    Outputs computed = kernels_.numerics->compute(wanted);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      outputs[places[i]] = std::move(computed[i]);
-    }
-  }
-  return outputs;
+  return kernels_.numerics->compute(batch.members);
 }
 
 void Device::finish(const Batch& batch, RowId row, const Outputs& outputs) {
@@ -348,9 +331,6 @@ void Device::keep(const Batch& batch, const Outputs& outputs) {
   }
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
     const Operation& member = *batch.members[i];
-    if (over(member.id)) {
-      continue;
-    }
     std::vector<float> output = kernels_.numerics->store(member, outputs[i]);
     if (!context_.calls.is_done(member.id)) {
       kernels_.log->note(member.id, std::move(output));

@@ -105,14 +105,12 @@ class Device : public sc_core::sc_module, public MessageSink {
 
   RowId begin_row(const Batch& batch, std::size_t resource);
   Outputs compute(const Batch& batch);
-  Outputs compute_wanted(const Batch& batch);
   void finish(const Batch& batch, RowId row, const Outputs& outputs);
   void keep(const Batch& batch, const Outputs& outputs);
   void send_results(const Batch& batch);
   void note_done(const Operation& operation);
   void note_sent(const Consumer& consumer);
   void send(DeviceId to, std::vector<MessageItem> items, int attempt = 1);
-  void load(Message& message) const;
   std::vector<MessageItem> unload(const Message& message);
   void pass_on(const Message& message, const std::vector<MessageItem>& items);
   [[nodiscard]] DeviceId next_hop(DeviceId from, OpId consumer) const;

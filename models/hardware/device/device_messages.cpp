@@ -102,7 +102,9 @@ void Device::send(DeviceId to, std::vector<MessageItem> items, int attempt) {
   message->row.attempt = std::max(message->row.attempt, attempt);
   message->items = std::move(items);
   if (kernels_.numerics != nullptr) {
-    load(*message);
+    for (const MessageItem& item : message->items) {
+      kernels_.numerics->send(program_.graph[item.producer], item.carried, message->payload);
+    }
     if (std::cmp_not_equal(message->payload.size(), message->row.wire_bytes.value())) {
       throw std::logic_error("Device::send: the payload is not as long as the bytes charged");
     }
@@ -110,31 +112,18 @@ void Device::send(DeviceId to, std::vector<MessageItem> items, int attempt) {
   out_device[to.value()]->put(std::move(message));
 }
 
-/// What this instance made of a call that is over, nobody reads.
-void Device::load(Message& message) const {
-  for (const MessageItem& item : message.items) {
-    if (own(item.producer) && over(item.producer)) {
-      const Bytes unread = value_bytes(program_.rules, item.carried);
-      message.payload.resize(message.payload.size() + static_cast<std::size_t>(unread.value()));
-    } else {
-      kernels_.numerics->send(program_.graph[item.producer], item.carried, message.payload);
-    }
-  }
-}
-
-/// Takes the values that count into the buffers; gives those that come for the first time. A call
-/// that is over still takes its inputs, but what they are does not matter any more.
+/// Takes the values that come for the first time into the buffers; gives these. A call that is over
+/// takes its inputs like any other: on one instance all of a kind goes by the order of the steps,
+/// so that what is done too late is in nobody's way.
 std::vector<MessageItem> Device::unload(const Message& message) {
   std::vector<MessageItem> first;
   std::span<const std::byte> payload = message.payload;
   for (const MessageItem& item : message.items) {
     const bool counts = context_.watch == nullptr || context_.watch->accept(message.from, item);
-    const bool read =
-        counts && (context_.watch == nullptr || context_.watch->has_reader(id_, item));
     if (counts) {
       first.push_back(item);
     }
-    if (kernels_.numerics != nullptr && read) {
+    if (kernels_.numerics != nullptr && counts) {
       payload = kernels_.numerics->receive(program_.graph[item.producer], item.carried, payload);
     } else if (kernels_.numerics != nullptr) {
       payload = payload.subspan(

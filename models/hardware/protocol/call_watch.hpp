@@ -45,8 +45,6 @@ class CallWatch {
   /// Whether the operation is of a call of which the owner has all results. What an instance still
   /// makes of it nobody sees.
   [[nodiscard]] bool over(OpId operation) const;
-  /// Whether a reader of the value on this device has work to do that counts.
-  [[nodiscard]] bool has_reader(DeviceId at, const MessageItem& item) const;
   /// All instances are dead: the run will not come to its end.
   [[nodiscard]] bool nobody_left() const;
   /// Whether anybody waits for something in the message, and can still get it.
@@ -66,6 +64,8 @@ class CallWatch {
     return program_.call_of[operation.value()];
   }
   [[nodiscard]] bool is_instance(DeviceId device) const;
+  /// Whether a reader of the value on this device has work to do that counts.
+  [[nodiscard]] bool has_reader(DeviceId at, const MessageItem& item) const;
   void learn(const Operation& producer);
   void watch(std::uint32_t call, Femtoseconds until);
   void time_out(Femtoseconds deadline);
