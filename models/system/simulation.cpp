@@ -14,6 +14,7 @@
 #include "hardware/memory/ideal_memory.hpp"
 #include "hardware/simulated_time.hpp"
 #include "system/disturbed.hpp"
+#include "system/main_stack.hpp"
 #include "system/placement.hpp"
 
 namespace qfs {
@@ -191,6 +192,7 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
   } catch (const sc_core::sc_report& report) {
     throw RunError(report.get_msg());
   }
+  name_the_main_stack();
   system.require_complete();
 
   SimulationResult result{system.take_table(), std::nullopt, 0};
