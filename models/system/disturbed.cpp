@@ -11,38 +11,49 @@
 namespace qfs {
 namespace {
 
-void require(bool holds, const std::string& key, const std::string& legal) {
+void require(bool holds, const std::string& key, const std::string& given,
+             const std::string& legal) {
   if (!holds) {
-    throw ConfigError(fmt::format("faults.{}: {}", key, legal));
+    throw ImpossibleDisturbance("faults." + key, given, legal);
   }
 }
 
+std::string number(double value) { return fmt::format("{:.6g}", value); }
+std::string time(Seconds value) { return fmt::format("{:.6g} us", to_microseconds(value)); }
+
 void require_possible(const Stalls& stalls) {
   require(stalls.probability >= 0 && stalls.probability <= 1, "stalls.probability",
-          "must be from 0 to 1");
-  require(stalls.longest >= Seconds(0), "stalls.longest", "must not be negative");
+          number(stalls.probability), "from 0 to 1");
+  require(stalls.longest >= Seconds(0), "stalls.longest", time(stalls.longest), "from 0 s");
 }
 
 void require_possible(const SlowDevice& slow, const std::vector<std::string>& names) {
   require(std::find(names.begin(), names.end(), slow.device) != names.end(), "slow",
-          fmt::format("no device {}; there are {}", slow.device, fmt::join(names, ", ")));
-  require(slow.factor >= 1, "slow", fmt::format("the factor of {} must be 1 or more", slow.device));
+          fmt::format("no device '{}'", slow.device), fmt::format("{}", fmt::join(names, ", ")));
+  require(slow.factor >= 1, "slow", fmt::format("factor {}", number(slow.factor)), "from 1");
 }
 
 void require_possible(const MessageFaults& faults) {
-  require(faults.lost >= 0 && faults.lost < 1, "messages.lost", "must be 0 or more and below 1");
-  require(faults.late >= 0 && faults.late < 1, "messages.late", "must be 0 or more and below 1");
-  require(faults.delay >= Seconds(0), "messages.delay", "must not be negative");
-  require(!faults.timeout || *faults.timeout > Seconds(0), "messages.timeout", "must be positive");
-  require(faults.lost == 0 || faults.timeout, "messages.timeout",
-          "without it nobody repeats a lost message");
+  require(faults.lost >= 0 && faults.lost < 1, "messages.lost", number(faults.lost),
+          "from 0 to below 1");
+  require(faults.late >= 0 && faults.late < 1, "messages.late", number(faults.late),
+          "from 0 to below 1");
+  require(faults.delay >= Seconds(0), "messages.delay", time(faults.delay), "from 0 s");
+  require(!faults.timeout || *faults.timeout > Seconds(0), "messages.timeout", "not positive",
+          "above 0 s");
+  require(faults.lost == 0 || faults.timeout, "messages.timeout", "never",
+          fmt::format("a time, since with messages.lost {} nobody would repeat a lost message",
+                      number(faults.lost)));
 }
 
-void require_possible(const InstanceFault& fault, std::size_t instances) {
-  require(fault.instance < instances, "instances",
-          fmt::format("no instance {} in a pool of {}", fault.instance, instances));
-  require(fault.at >= Seconds(0), "instances.at", "must not be negative");
-  require(!fault.duration || *fault.duration > Seconds(0), "instances.for", "must be positive");
+void require_possible(const InstanceFault& fault, const Layout& layout) {
+  require(layout.is_pooled(), "instances", "given, but only a stateless pool has instances",
+          "[] with other arrangements than pooled");
+  require(fault.instance < layout.pool_instances(), "instances",
+          fmt::format("instance {}", fault.instance),
+          fmt::format("below pool.instances ({})", layout.pool_instances()));
+  require(fault.at >= Seconds(0), "instances", fmt::format("at {}", time(fault.at)), "from 0 s");
+  require(!fault.duration || *fault.duration > Seconds(0), "instances", "for no time", "above 0 s");
 }
 
 bool dies(const InstanceFault& fault) { return !fault.duration; }
@@ -60,16 +71,15 @@ void require_possible(const Disturbances& disturbances, const Layout& layout) {
   }
   require_possible(disturbances.messages);
   const std::vector<InstanceFault>& faults = disturbances.instances;
-  require(faults.empty() || layout.is_pooled(), "instances",
-          "only a stateless pool has instances that can stand still or die");
   for (const InstanceFault& fault : faults) {
-    require_possible(fault, layout.pool_instances());
+    require_possible(fault, layout);
   }
   const std::optional<Seconds>& timeout = disturbances.call_timeout;
-  require(!timeout || layout.is_pooled(), "call_timeout", "only calls of a pool have a time-out");
-  require(!timeout || *timeout > Seconds(0), "call_timeout", "must be positive");
-  require(timeout || std::none_of(faults.begin(), faults.end(), dies), "call_timeout",
-          "without it nobody notices that an instance has died");
+  require(!timeout || layout.is_pooled(), "call_timeout", "given, but only a pool is called",
+          "never with other arrangements than pooled");
+  require(!timeout || *timeout > Seconds(0), "call_timeout", "not positive", "above 0 s");
+  require(timeout || std::none_of(faults.begin(), faults.end(), dies), "call_timeout", "never",
+          "a time, since nobody would notice that an instance has died");
 }
 
 DeviceConfig slowed(DeviceConfig config, const Disturbances& disturbances,

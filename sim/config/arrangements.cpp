@@ -10,6 +10,7 @@
 #include "sim/config/quantity.hpp"
 #include "sim/config/schema.hpp"
 #include "sim/config/system_config.hpp"
+#include "system/disturbed.hpp"
 
 namespace qfs::config {
 namespace {
@@ -68,14 +69,59 @@ void check_ranks(const Checker& check) {
   }
 }
 
-void check_request_contexts(const Checker& check) {
+void check_request_list(const Checker& check, const std::vector<std::size_t>& list,
+                        const std::string& path) {
+  const std::size_t batch = check.run.workload.batch;
+  if (!list.empty() && list.size() != batch) {
+    complain(check.cause(path, {path, "workload.batch"}), path,
+             fmt::format("{} of them", list.size()),
+             fmt::format("one for each request of a wave, workload.batch ({})", batch));
+  }
+}
+
+void check_requests(const Checker& check) {
   const Workload& workload = check.run.workload;
-  const std::size_t given = workload.request_contexts.size();
-  if (given != 0 && given != workload.batch) {
-    complain(
-        check.cause("workload.request_contexts", {"workload.request_contexts", "workload.batch"}),
-        "workload.request_contexts", fmt::format("{} of them", given),
-        fmt::format("one for each request of a wave, workload.batch ({})", workload.batch));
+  check_request_list(check, workload.request_contexts, "workload.request_contexts");
+  const std::string path = "workload.request_tokens";
+  const std::vector<std::size_t>& tokens = workload.request_tokens;
+  check_request_list(check, tokens, path);
+  if (tokens.empty()) {
+    return;
+  }
+  if (const std::size_t most = *std::max_element(tokens.begin(), tokens.end());
+      most != workload.tokens) {
+    complain(check.cause(path, {path, "workload.tokens"}), path, fmt::format("{} at most", most),
+             fmt::format("workload.tokens ({}) as the most of them", workload.tokens));
+  }
+}
+
+/// Only two_device's cache devices are idle for long, and only there is the schedule of blocks
+/// known ahead.
+void check_cache_policy(const Checker& check) {
+  const CachePolicy& policy = check.run.cache.policy;
+  if (check.run.arrangement != Arrangement::pooled) {
+    return;
+  }
+  if (policy.prefetch.ahead > 0) {
+    complain(check.cause("cache.prefetch.ahead", {"cache.prefetch.ahead", "arrangement"}),
+             "cache.prefetch.ahead", format_count(policy.prefetch.ahead),
+             "0 with arrangement pooled");
+  }
+  if (policy.append_delay > Seconds(0)) {
+    complain(check.cause("cache.append_delay", {"cache.append_delay", "arrangement"}),
+             "cache.append_delay", format_quantity(policy.append_delay.value(), Dimension::time),
+             "0 s with arrangement pooled");
+  }
+}
+
+/// What the ranges of the single keys leave.
+void check_faults(const Checker& check) {
+  const RunConfig& run = check.run;
+  try {
+    require_possible(run.faults, layout_of(system_config(run, run.block, run.workload.context)));
+  } catch (const ImpossibleDisturbance& error) {
+    complain(check.cause(error.key(), {error.key(), "arrangement", "pool.instances", "faults"}),
+             error.key(), error.given(), error.legal());
   }
 }
 
@@ -122,9 +168,11 @@ void check_arrangement(const Checker& check) {
     check_drawn_positions(check, context, "workload.contexts");
   }
   check_ranks(check);
-  check_request_contexts(check);
+  check_requests(check);
   check_window(check);
   check_single_q(check);
+  check_cache_policy(check);
+  check_faults(check);
 }
 
 }  // namespace qfs::config

@@ -65,8 +65,12 @@ double workspace_bytes(const RunConfig& run, const ModelShape& shape, const Cach
   const double layer = position_bytes(shape, run.numerics.formats.kv) * rows.sum / waves;
   const double copy = run.attention.growth == CacheGrowth::copying ? layer : 0;
   switch (run.attention.form) {
-    case AttentionForm::minimal:
-      return copy;
+    case AttentionForm::minimal: {
+      const double scores = 4 * real(shape.heads) * rows.sum / waves;
+      const std::optional<Bytes>& buffer = run.attention.score_buffer;
+      const double spilled = buffer ? scores - static_cast<double>(buffer->value()) : 0;
+      return std::max(copy, spilled);
+    }
     case AttentionForm::transposed_k:
       return std::max(copy, layer / 2);
     case AttentionForm::expanded_heads:

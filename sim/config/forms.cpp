@@ -107,14 +107,37 @@ std::string Size::legal(const std::optional<Bytes>&) const {
 
 void Number::read(const ConfigNode& node, double& value) const {
   const double number = parse_number(scalar_text(node));
-  if (number < 0 || (number == 0 && !zero)) {
+  const bool legal = from == From::at_1   ? number >= 1
+                     : from == From::at_0 ? number >= 0
+                                          : number > 0;
+  if (!legal) {
     throw ValueError(described(node));
   }
   value = number;
 }
 
 std::string Number::legal(double) const {
-  return zero ? "a number from 0, without a unit" : "a number above 0, without a unit";
+  switch (from) {
+    case From::above_0:
+      return "a number above 0, without a unit";
+    case From::at_0:
+      return "a number from 0, without a unit";
+    case From::at_1:
+      return "a number from 1, without a unit";
+  }
+  return {};
+}
+
+void Probability::read(const ConfigNode& node, double& value) const {
+  const double number = parse_number(scalar_text(node));
+  if (number < 0 || number > 1 || (number == 1 && !certain)) {
+    throw ValueError(described(node));
+  }
+  value = number;
+}
+
+std::string Probability::legal(double) const {
+  return certain ? "a number from 0 to 1" : "a number from 0 to below 1";
 }
 
 void Flag::read(const ConfigNode& node, bool& value) const {
@@ -139,6 +162,13 @@ std::string Name::print(const std::string& value) const { return yaml_text(value
 
 std::string Name::legal(const std::string&) const {
   return "a folder's name: 1 to 100 letters, digits, '.', '_', '-', not starting with '.' or '-'";
+}
+
+void TraceFile::read(const ConfigNode& node, std::string& value) const {
+  Text{}.read(node, value);
+  if (value == "none") {
+    value.clear();
+  }
 }
 
 void Text::read(const ConfigNode& node, std::string& value) const {

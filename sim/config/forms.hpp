@@ -78,6 +78,31 @@ struct Measure {
   [[nodiscard]] std::string legal(Dimension dimension) const;
 };
 
+/// A quantity with its unit, or the word that stands for none.
+struct MaybeMeasure {
+  const char* none;
+  Measure measure = {};
+
+  template <class Q>
+  void read(const ConfigNode& node, std::optional<Q>& value) const {
+    if (scalar_text(node) == none) {
+      value.reset();
+      return;
+    }
+    Q given{};
+    measure.read(node, given);
+    value = given;
+  }
+  template <class Q>
+  [[nodiscard]] std::string print(const std::optional<Q>& value) const {
+    return value ? measure.print(*value) : none;
+  }
+  template <class Q>
+  [[nodiscard]] std::string legal(const std::optional<Q>&) const {
+    return fmt::format("{}; or {}", measure.legal(Q{}), none);
+  }
+};
+
 /// A size of at least one byte, or `unlimited`.
 struct Size {
   void read(const ConfigNode& node, std::optional<Bytes>& value) const;
@@ -85,9 +110,18 @@ struct Size {
   [[nodiscard]] std::string legal(const std::optional<Bytes>&) const;
 };
 
-/// A plain number above (or, if so said, at) 0.
+/// A plain number above (or, if so said, at) 0, or from 1 on.
 struct Number {
-  bool zero = false;
+  enum class From { above_0, at_0, at_1 };
+  From from = From::above_0;
+  void read(const ConfigNode& node, double& value) const;
+  [[nodiscard]] std::string print(double value) const { return format_number(value); }
+  [[nodiscard]] std::string legal(double) const;
+};
+
+/// A number from 0 to 1, which may itself be out of reach.
+struct Probability {
+  bool certain = true;  // 1 is legal
   void read(const ConfigNode& node, double& value) const;
   [[nodiscard]] std::string print(double value) const { return format_number(value); }
   [[nodiscard]] std::string legal(double) const;
@@ -111,6 +145,13 @@ struct Text {
   void read(const ConfigNode& node, std::string& value) const;
   [[nodiscard]] std::string print(const std::string& value) const;
   [[nodiscard]] std::string legal(const std::string&) const { return "a text of one line"; }
+};
+
+/// The path of a file, or `none`. What was read from it stands in other keys: it is not printed.
+struct TraceFile {
+  void read(const ConfigNode& node, std::string& value) const;
+  [[nodiscard]] static std::string print(const std::string&) { return "none"; }
+  [[nodiscard]] static std::string legal(const std::string&) { return "a CSV file; or none"; }
 };
 
 /// One of the names of an enumeration.

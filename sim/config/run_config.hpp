@@ -14,6 +14,7 @@
 #include "decode/formats.hpp"
 #include "decode/model_shape.hpp"
 #include "hardware/config.hpp"
+#include "hardware/disturbances.hpp"
 #include "system/arrangement.hpp"
 
 namespace qfs {
@@ -26,6 +27,8 @@ struct Workload {
   std::vector<std::size_t> contexts;  // further contexts, timed only
   /// Contexts of the requests of each wave, instead of `context` for all of them; empty: alike.
   std::vector<std::size_t> request_contexts;
+  std::vector<std::size_t> request_tokens;  // likewise, instead of `tokens`, which is the most
+  std::string trace;    // file that the two came from; empty: none, or a resolved configuration
   bool lm_head = true;  // without: no vocabulary product, inputs are seeded vectors
 
   /// Requests that are decoded together.
@@ -36,6 +39,7 @@ struct Workload {
 struct CacheConfig {
   CacheSplit split;
   Ports ports = Ports::shared;
+  CachePolicy policy;  // prefetch and append delay: two_device only
 };
 
 enum class ProjectionsChoice {
@@ -121,6 +125,7 @@ struct RunConfig {
   DeviceConfig compute_device;
   DeviceConfig cache_device;  // two_device, pooled
   LinkConfig link;            // all but colocated
+  Disturbances faults;        // they move time, never a value; numerics.inject is another thing
   Numerics numerics;
 };
 

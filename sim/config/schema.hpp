@@ -33,6 +33,8 @@ inline constexpr double longest_delay = 1000;         // seconds
 
 inline constexpr Measure rate{};
 inline constexpr Measure rate_or_unlimited{Measure::Zero::refused, Measure::Infinite::legal};
+inline constexpr Measure positive_delay{Measure::Zero::refused, Measure::Infinite::refused,
+                                        longest_delay};
 inline constexpr Measure delay{Measure::Zero::legal, Measure::Infinite::refused, longest_delay};
 
 template <class Visitor>
@@ -53,17 +55,22 @@ void describe(Visitor& visit, ModelShape& model) {
   visit.field({"qk_norm", "RMSNorm of every query and key head (Qwen3)"}, model.qk_norm, Flag{});
   visit.field({"rope_theta", "base of the rotary embedding"}, model.rope_theta, Number{});
   visit.field({"norm_epsilon", "added to the mean square in RMSNorm"}, model.norm_epsilon,
-              Number{true});
+              Number{Number::From::at_0});
 }
 
 template <class Visitor>
 void describe(Visitor& visit, Workload& workload) {
+  visit.field({"trace",
+               "CSV file of the requests of a wave, its path from the run file's folder "
+               "(traces/README.md): gives batch, context, request_contexts, tokens and "
+               "request_tokens, which are not given then"},
+              workload.trace, TraceFile{});
   visit.field({"batch", "requests of a wave, which move through the layers together"},
               workload.batch, Count{1, most_batch});
   visit.field({"in_flight", "waves that are decoded side by side, each with `batch` requests"},
               workload.in_flight, Count{1, most_batch});
   visit.field({"context", "cached positions of each request before the first simulated token",
-               Presence::required},
+               workload.trace.empty() ? Presence::required : Presence::optional},
               workload.context, Count{0, most_context});
   visit.field({"tokens", "tokens simulated for each request"}, workload.tokens,
               Count{1, most_tokens});
@@ -73,6 +80,10 @@ void describe(Visitor& visit, Workload& workload) {
                "context of each request of a wave at the main point, instead of `context` for all; "
                "`batch` of them"},
               workload.request_contexts, ListOf<Count>{{0, most_context}});
+  visit.field({"request_tokens",
+               "tokens of each of those requests, instead of `tokens` for all; the most of them is "
+               "`tokens`"},
+              workload.request_tokens, ListOf<Count>{{1, most_tokens}});
   visit.field({"lm_head",
                "multiply by the LM head at the end; without it no vocabulary product is "
                "made and each token's input is a seeded vector"},
@@ -105,6 +116,20 @@ void describe(Visitor& visit, LinkConfig& link) {
 }
 
 template <class Visitor>
+void describe(Visitor& visit, PrefetchConfig& prefetch) {
+  visit.field({"ahead",
+               "sweeps to come of which an idle cache device may copy rows into its staging "
+               "buffer; 0: none. Only two_device"},
+              prefetch.ahead, Count{0, most_layers});
+  visit.field({"staging", "size of that buffer, on each cache device"}, prefetch.staging, Size{});
+  visit.field({"watermark",
+               "how many rows a staged block is sure to hold. on: those landed when its copy "
+               "began; late: when it ended, a race; off: all, which is wrong where it was staged "
+               "too early, and shows as failed numbers"},
+              prefetch.watermark, Choice{});
+}
+
+template <class Visitor>
 void describe(Visitor& visit, CacheConfig& cache) {
   visit.field({"devices", "cache devices, alike, over which every cache is split"},
               cache.split.devices, Count{1, most_devices});
@@ -117,6 +142,10 @@ void describe(Visitor& visit, CacheConfig& cache) {
   visit.field({"seed", "seed of split any"}, cache.split.seed, Seed{});
   visit.field({"ports", "shared: one port each way for all cache devices; own: one for each"},
               cache.ports, Choice{});
+  visit.section({"prefetch", ""}, cache.policy.prefetch);
+  visit.field({"append_delay",
+               "from the end of an append's write until its rows count as landed. Only two_device"},
+              cache.policy.append_delay, delay);
 }
 
 template <class Visitor>
@@ -145,6 +174,26 @@ void describe(Visitor& visit, TensorParallel& parallel) {
 }
 
 template <class Visitor>
+void describe(Visitor& visit, SoftmaxChoice& softmax) {
+  constexpr std::uint64_t most_intervals = std::uint64_t{1} << 24U;
+  SoftmaxUnit& unit = softmax.unit;
+  visit.field({"unit",
+               "exact, or a unit with a cheap exponential, whose weights hang on the extrema of "
+               "the whole row: its sweep has two phases, scores and values"},
+              unit.kind, Choice{});
+  visit.field({"intervals", "K: bins of the grid of min_max, fwm and resolved"}, unit.intervals,
+              Count{1, most_intervals});
+  visit.field({"reconstruction", "between two points of the grid, likewise"}, unit.reconstruction,
+              Choice{});
+  visit.field({"tau", "window below the maximum, in nats, of fwm and resolved"}, unit.tau,
+              Number{});
+  visit.field({"calibration",
+               "whose extrema the grid is laid on. history: of the cached positions, and the "
+               "current token is folded in; row: its key takes part, and must be there first"},
+              softmax.calibration, Choice{});
+}
+
+template <class Visitor>
 void describe(Visitor& visit, AttentionMethod& attention) {
   visit.field({"form",
                "of a sweep: minimal reads K and V once; the conventional forms also make a "
@@ -152,6 +201,11 @@ void describe(Visitor& visit, AttentionMethod& attention) {
               attention.form, Choice{});
   visit.field({"cache_growth", "in_place: an append moves no old row; copying: it moves all"},
               attention.growth, Choice{});
+  visit.section({"softmax", ""}, attention.softmax);
+  visit.field({"score_buffer",
+               "room on chip for the fp32 scores between the phases of a launch; what does not fit "
+               "goes through memory. Not with unit exact"},
+              attention.score_buffer, Size{});
 }
 
 template <class Visitor>
@@ -184,6 +238,57 @@ void describe(Visitor& visit, Numerics& numerics) {
   visit.field({"check", "every_step: every operation against fp64, and a reference decoder"},
               numerics.check, Choice{});
   visit.section({"inject", ""}, numerics.inject);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Stalls& stalls) {
+  visit.field({"probability", "that a launch, a write of cache rows or a message stands still"},
+              stalls.probability, Probability{});
+  visit.field({"longest", "a stall is drawn uniformly from 0 to this"}, stalls.longest, delay);
+  visit.field({"seed", "seed of the stalls"}, stalls.seed, Seed{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, SlowDevice& slow) {
+  visit.field({"device", "its name in the tables, as in cache_device_1", Presence::required},
+              slow.device, Name{});
+  visit.field(
+      {"factor", "divides its bandwidth and rates and lengthens its launches", Presence::required},
+      slow.factor, Number{Number::From::at_1});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, MessageFaults& messages) {
+  visit.field({"lost", "probability that a message never arrives; above 0 only with a timeout"},
+              messages.lost, Probability{false});
+  visit.field({"late", "probability that one that is not lost arrives later, by `delay`"},
+              messages.late, Probability{false});
+  visit.field({"delay", "by how much"}, messages.delay, delay);
+  visit.field({"timeout",
+               "a message not acknowledged so long after it left its port is sent again, the next "
+               "time after twice the time"},
+              messages.timeout, MaybeMeasure{"never", positive_delay});
+  visit.field({"seed", "seed of the losses and delays"}, messages.seed, Seed{});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, InstanceFault& fault) {
+  visit.field({"instance", "of the pool, from 0", Presence::required}, fault.instance,
+              Count{0, most_devices - 1});
+  visit.field({"at", "when it stops", Presence::required}, fault.at, delay);
+  visit.field({"for", "how long it stands still; forever: it dies, only with a call_timeout"},
+              fault.duration, MaybeMeasure{"forever", positive_delay});
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Disturbances& faults) {
+  visit.section({"stalls", ""}, faults.stalls);
+  visit.sections({"slow", "devices slower than configured"}, faults.slow);
+  visit.section({"messages", ""}, faults.messages);
+  visit.sections({"instances", "instances of a pool that stop"}, faults.instances);
+  visit.field({"call_timeout",
+               "of a call of the pool, from its last input on: then another instance is asked"},
+              faults.call_timeout, MaybeMeasure{"never", positive_delay});
 }
 
 /// Why a section does not apply to an arrangement; null where it does.
@@ -257,6 +362,7 @@ void describe(Visitor& visit, RunConfig& run) {
   visit.preset_section({"link", "every link between two devices; not with colocated", required,
                         applies.link_refused, "needed where there is more than one device"},
                        run.link, PresetKind::link);
+  visit.section({"faults", ""}, run.faults);
   visit.section({"numerics", ""}, run.numerics);
 }
 

@@ -33,6 +33,10 @@ class KeyNames {
     names.emplace_back(key.name);
   }
   template <class T>
+  void sections(const Key& key, std::vector<T>&) {
+    names.emplace_back(key.name);
+  }
+  template <class T>
   void preset_section(const Key& key, T&, PresetKind) {
     names.emplace_back(key.name);
   }
@@ -87,6 +91,9 @@ class Reader {
 
   template <class T>
   void section(const Key& key, T& value);
+  /// A list of maps.
+  template <class T>
+  void sections(const Key& key, std::vector<T>& values);
   template <class T>
   void preset_section(const Key& key, T& value, PresetKind kind);
 
@@ -141,6 +148,22 @@ void Reader::section(const Key& key, T& value) {
     refuse_opened_scalar(*node, path);
   }
   read_section(node == nullptr ? empty : *node, path, value, reading_);
+}
+
+template <class T>
+void Reader::sections(const Key& key, std::vector<T>& values) {
+  const ConfigNode* node = map_.given(key.name);
+  if (node == nullptr) {
+    return;
+  }
+  const std::string path = joined_path(path_, key.name);
+  if (node->kind != ConfigNode::Kind::list) {
+    complain(node->where, path, described(*node), "a list in brackets, each item a map of keys");
+  }
+  values.clear();
+  for (const ConfigNode& item : node->children) {
+    read_section(item, path, values.emplace_back(), reading_);
+  }
 }
 
 template <class T>
@@ -214,6 +237,18 @@ class Writer {
     indent_ -= 2;
   }
   template <class T>
+  void sections(const Key& key, std::vector<T>& values) {
+    line(key.name, values.empty() ? "[]" : "");
+    for (T& value : values) {
+      const std::string before = std::exchange(text_, "");
+      indent_ += 4;
+      describe(*this, value);
+      indent_ -= 4;
+      text_[static_cast<std::size_t>(indent_) + 2] = '-';  // of the item's first line
+      text_ = before + text_;
+    }
+  }
+  template <class T>
   void preset_section(const Key& key, T& value, PresetKind) {
     if (key.refused_because != nullptr) {
       return;
@@ -246,6 +281,14 @@ class Documenter {
   template <class T>
   void section(const Key& key, T& value) {
     describe_inside(key, value);
+  }
+  template <class T>
+  void sections(const Key& key, std::vector<T>&) {
+    row(key, "a list in brackets, each item a map of the keys below", "[]");
+    const std::string outer = std::exchange(path_, joined_path(path_, key.name) + "[]");
+    T item{};
+    describe(*this, item);
+    path_ = outer;
   }
   template <class T>
   void preset_section(const Key& key, T& value, PresetKind kind) {

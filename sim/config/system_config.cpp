@@ -28,15 +28,17 @@ Projections projections_of(const RunConfig& config) {
 
 }  // namespace
 
-bool has_own_contexts(const RunConfig& config, std::size_t context) {
-  return !config.workload.request_contexts.empty() && context == config.workload.context;
+bool has_own_requests(const RunConfig& config, std::size_t context) {
+  const Workload& workload = config.workload;
+  return (!workload.request_contexts.empty() || !workload.request_tokens.empty()) &&
+         context == workload.context;
 }
 
 std::vector<std::size_t> request_contexts(const RunConfig& config, std::size_t context) {
   const Workload& workload = config.workload;
-  const std::vector<std::size_t> wave = has_own_contexts(config, context)
-                                            ? workload.request_contexts
-                                            : std::vector<std::size_t>(workload.batch, context);
+  const bool own = has_own_requests(config, context) && !workload.request_contexts.empty();
+  const std::vector<std::size_t> wave =
+      own ? workload.request_contexts : std::vector<std::size_t>(workload.batch, context);
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < workload.in_flight; ++i) {
     all.insert(all.end(), wave.begin(), wave.end());
@@ -44,11 +46,22 @@ std::vector<std::size_t> request_contexts(const RunConfig& config, std::size_t c
   return all;
 }
 
+std::vector<std::size_t> request_tokens(const RunConfig& config, std::size_t context) {
+  const Workload& workload = config.workload;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < workload.in_flight && has_own_requests(config, context); ++i) {
+    all.insert(all.end(), workload.request_tokens.begin(), workload.request_tokens.end());
+  }
+  return all;
+}
+
 Bytes resident_kv_bytes(const RunConfig& config, std::size_t context) {
   const ModelShape& model = config.model;
+  const std::vector<std::size_t> contexts = request_contexts(config, context);
+  const std::vector<std::size_t> tokens = request_tokens(config, context);
   std::size_t rows = 0;
-  for (const std::size_t cached : request_contexts(config, context)) {
-    rows += cached + config.workload.tokens;
+  for (std::size_t request = 0; request < contexts.size(); ++request) {
+    rows += contexts[request] + (tokens.empty() ? config.workload.tokens : tokens[request]);
   }
   const std::size_t position =
       2 * model.layers * model.kv_heads * row_bytes(config.numerics.formats.kv, model.head_dim);
@@ -67,6 +80,7 @@ SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_
   system.pool.projections = projections;
   system.pool.batching = {config.pool.batching, config.pool.sweep_batch, config.pool.window};
   system.ports = config.cache.ports;
+  system.cache = config.cache.policy;
   system.compute_device = config.compute_device;
   system.cache_device = config.cache_device;
   system.link = config.link;
@@ -76,11 +90,14 @@ SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_
   system.graph.lm_head = workload.lm_head;
   system.graph.contexts = request_contexts(config, context);
   system.graph.tokens = workload.tokens;
+  system.graph.request_tokens = request_tokens(config, context);
   system.graph.split = has_cache_devices ? config.cache.split : CacheSplit{};
   system.graph.ranks = parallel ? config.tensor_parallel.devices : 1;
   system.graph.fuse_qkv = !pooled;
   system.graph.hold_residual = projections == Projections::pool;
+  system.graph.softmax = config.attention.softmax;
   system.wave = workload.batch;
+  system.disturbances = config.faults;
   system.fault = config.numerics.inject;
   return system;
 }

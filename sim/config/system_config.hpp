@@ -9,10 +9,12 @@
 
 namespace qfs {
 
-/// Whether the point's requests have the contexts of workload.request_contexts.
-bool has_own_contexts(const RunConfig& config, std::size_t context);
+/// Whether the point's requests are those of workload.request_contexts and request_tokens.
+bool has_own_requests(const RunConfig& config, std::size_t context);
 /// The contexts of all requests, wave by wave.
 std::vector<std::size_t> request_contexts(const RunConfig& config, std::size_t context);
+/// Their tokens; empty: workload.tokens each.
+std::vector<std::size_t> request_tokens(const RunConfig& config, std::size_t context);
 /// The KV caches of all requests at the end of the run, wherever they lie.
 Bytes resident_kv_bytes(const RunConfig& config, std::size_t context);
 SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_t context);

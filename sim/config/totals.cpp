@@ -51,6 +51,10 @@ double attention_traffic(const RunConfig& run, std::size_t context) {
   double matrices = 0;
   switch (run.attention.form) {
     case AttentionForm::minimal:
+      // A calibrated unit's scores, each written and read if no buffer holds them.
+      matrices = run.attention.score_buffer
+                     ? 2 * 4 * rows.sum * real(run.model.heads * run.model.layers)
+                     : 0;
       break;
     case AttentionForm::transposed_k:
       times += 1;
@@ -163,6 +167,46 @@ void add_link(std::vector<Share>& shares, const RunConfig& run) {
   shares.push_back({"link.bandwidth", bytes / run.link.bandwidth.value()});
 }
 
+/// How long a sender waits for its time-outs before a message is through, as a mean: each is twice
+/// the one before it, up to the limit of disturbances.hpp.
+double retry_time(const MessageFaults& messages) {
+  constexpr double longest_wait = 1;
+  constexpr int tries = 1000;  // of which the first few dozen count
+  double total = 0;
+  double wait = messages.timeout.value_or(Seconds(0)).value();
+  double still_lost = messages.lost;
+  for (int i = 0; i < tries && still_lost > 0; ++i) {
+    total += still_lost * wait;
+    still_lost *= messages.lost;
+    wait = std::min(2 * wait, longest_wait);
+  }
+  return total;
+}
+
+void add_faults(std::vector<Share>& shares, const RunConfig& run) {
+  const Disturbances& faults = run.faults;
+  const double messages = layer_messages(run) * layers(run) * requests(run);
+  const double stalled = messages + (10 + real(cache_devices(run))) * layers(run) * requests(run);
+  const double sendings = messages / (1 - faults.messages.lost);
+  shares.push_back({"faults.stalls.longest",
+                    stalled * faults.stalls.probability * faults.stalls.longest.value()});
+  shares.push_back(
+      {"faults.messages.delay", sendings * faults.messages.late * faults.messages.delay.value()});
+  shares.push_back({"faults.messages.timeout", messages * retry_time(faults.messages)});
+  double slowest = 1;
+  for (const SlowDevice& slow : faults.slow) {
+    slowest = std::max(slowest, slow.factor);
+  }
+  double worked = 0;
+  for (const Share& share : shares) {
+    worked += share.path.find("device") != std::string::npos ? share.seconds : 0;
+  }
+  shares.push_back({"faults.slow", (slowest - 1) * worked});
+  for (const InstanceFault& fault : faults.instances) {
+    shares.push_back({"faults.instances", fault.duration.value_or(Seconds(0)).value()});
+  }
+}
+
 /// As if nothing happened beside anything else.
 std::vector<Share> token_time(const RunConfig& run, std::size_t context) {
   std::vector<Share> shares;
@@ -182,6 +226,8 @@ std::vector<Share> token_time(const RunConfig& run, std::size_t context) {
   if (run.arrangement != Arrangement::colocated) {
     add_link(shares, run);
   }
+  shares.push_back({"cache.append_delay", layers(run) * run.cache.policy.append_delay.value()});
+  add_faults(shares, run);
   return shares;
 }
 

@@ -65,6 +65,57 @@ void check_attention(const Checker& check) {
   }
 }
 
+void check_score_buffer(const Checker& check) {
+  const RunConfig& run = check.run;
+  if (!run.attention.score_buffer) {
+    return;
+  }
+  const std::string given = format_size(*run.attention.score_buffer);
+  const std::string path = "attention.score_buffer";
+  if (!run.attention.softmax.is_calibrated()) {
+    complain(check.cause(path, {path, "attention.softmax.unit"}), path,
+             given + ", but unit exact keeps no scores",
+             "unlimited with attention.softmax.unit exact");
+  }
+  if (run.accounting == Accounting::weights_and_sweep) {
+    complain(check.cause(path, {path, "accounting"}), path,
+             given + ", but accounting weights_and_sweep leaves out what it spills",
+             "unlimited, or accounting full");
+  }
+}
+
+/// What a calibrated unit cannot go with, and what only it has.
+void check_softmax(const Checker& check) {
+  const RunConfig& run = check.run;
+  const SoftmaxChoice& softmax = run.attention.softmax;
+  const std::string calibration = "attention.softmax.calibration";
+  const std::string unit = "attention.softmax.unit";
+  if (softmax.calibration == Calibration::row && !softmax.is_calibrated()) {
+    complain(check.cause(calibration, {calibration, unit}), calibration,
+             "row, but unit exact has no grid", "history with attention.softmax.unit exact");
+  }
+  if (softmax.calibration == Calibration::row && run.current_token == CurrentToken::append_first) {
+    complain(check.cause(calibration, {calibration, "current_token"}), calibration,
+             "row, but with current_token append_first the current token is a cached one",
+             "history with append_first");
+  }
+  if (!softmax.is_calibrated()) {
+    return;
+  }
+  const std::string given(name_of(softmax.unit.kind));
+  if (run.attention.form != AttentionForm::minimal) {
+    complain(check.cause("attention.form", {"attention.form", unit}), "attention.form",
+             fmt::format("{}, with unit {}", name_of(run.attention.form), given),
+             "minimal with any unit but exact");
+  }
+  if (run.cache.policy.prefetch.ahead > 0) {
+    complain(check.cause("cache.prefetch.ahead", {"cache.prefetch.ahead", unit}),
+             "cache.prefetch.ahead",
+             fmt::format("{}, with unit {}", run.cache.policy.prefetch.ahead, given),
+             "0 with any unit but exact");
+  }
+}
+
 std::vector<std::string> names_of(std::span<const OpKind> kinds) {
   std::vector<std::string> names;
   for (const OpKind kind : kinds) {
@@ -95,6 +146,7 @@ RunConfig one_request(const RunConfig& run, const Fault& inject) {
   one.workload.batch = 1;
   one.workload.in_flight = 1;
   one.workload.request_contexts.clear();
+  one.workload.request_tokens.clear();
   one.workload.tokens = inject.step.value() + 1;
   const bool pooled_q =
       system_config(run, run.block, run.workload.context).pool.projections == Projections::pool;
@@ -155,6 +207,8 @@ void validate(const RunConfig& run, const Locate& locate) {
   check_shape(check);
   check_compare(check);
   check_attention(check);
+  check_score_buffer(check);
+  check_softmax(check);
   check_arrangement(check);
   check_totals(check);
   check_inject(check);

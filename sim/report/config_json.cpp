@@ -35,6 +35,13 @@ class JsonWriter {
     json_[key.name] = key.refused_because == nullptr ? written(value) : Json(nullptr);
   }
   template <class T>
+  void sections(const config::Key& key, std::vector<T>& values) {
+    json_[key.name] = Json::array();
+    for (T& value : values) {
+      json_[key.name].push_back(written(value));
+    }
+  }
+  template <class T>
   void preset_section(const config::Key& key, T& value, PresetKind) {
     json_[key.name] = key.refused_because == nullptr ? written(value) : Json(nullptr);
   }
@@ -67,6 +74,9 @@ class JsonWriter {
   template <class Tag>
   void put(const std::string& key, const Index<Tag>& value) {
     json_[key] = value.value();
+  }
+  void put(const std::string& key, const std::optional<Seconds>& time) {
+    json_[key + in_json(Seconds(0)).ending] = time ? Json(in_json(*time).number) : Json(nullptr);
   }
   void put(const std::string& key, const std::optional<Bytes>& size) {
     json_[key + "_bytes"] = size ? Json(size->value()) : Json(nullptr);

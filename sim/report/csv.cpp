@@ -10,9 +10,9 @@ namespace qfs {
 namespace {
 
 constexpr const char* header =
-    "result,block,context,id,kind,carries,layer,shard,step,members,attempt,resource,ready_us,start_"
-    "us,"
-    "end_us,deps,weight_bytes,kv_read_bytes,kv_written_bytes,activation_bytes,wire_bytes,macs,exps,"
+    "result,block,context,id,kind,carries,layer,shard,step,members,attempt,fate,resource,ready_us,"
+    "start_us,end_us,deps,weight_bytes,kv_read_bytes,kv_written_bytes,activation_bytes,wire_bytes,"
+    "macs,exps,"
     "launches\n";
 
 /// The items in words, with a space between two of them.
@@ -51,14 +51,15 @@ void add_line(fmt::memory_buffer& out, const std::string& point, const Execution
               const Row& row) {
   const Work& work = row.work;
   fmt::format_to(std::back_inserter(out),
-                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", point,
+                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", point,
                  row.id.value(), row.is_operation() ? name_of(row.op) : name_of(row.kind),
                  carries_of(row), row.layer.value(), row.shard, row.step.value(), members_of(row),
-                 row.attempt, table.resources[row.resource].name, exact_microseconds(row.ready),
-                 exact_microseconds(row.start), exact_microseconds(row.end), deps_of(row),
-                 work.weight_bytes.value(), work.kv_read_bytes.value(),
-                 work.kv_written_bytes.value(), work.activation_bytes.value(),
-                 row.wire_bytes.value(), work.macs.value(), work.exps.value(), work.launches);
+                 row.attempt, name_of(row.fate), table.resources[row.resource].name,
+                 exact_microseconds(row.ready), exact_microseconds(row.start),
+                 exact_microseconds(row.end), deps_of(row), work.weight_bytes.value(),
+                 work.kv_read_bytes.value(), work.kv_written_bytes.value(),
+                 work.activation_bytes.value(), row.wire_bytes.value(), work.macs.value(),
+                 work.exps.value(), work.launches);
 }
 
 }  // namespace

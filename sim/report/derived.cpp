@@ -47,7 +47,7 @@ template <class Predicate>
 Seconds mean_layer_time(const WaveRows& rows, Predicate wanted) {
   std::map<std::pair<LayerId, bool>, std::vector<Interval>> layers;
   for (const Row* row : rows) {
-    if (in_step(*row, StepId(0)) && wanted(*row)) {
+    if (row->fate == RowFate::used && in_step(*row, StepId(0)) && wanted(*row)) {
       layers[{row->layer, row->op == OpKind::embed}].push_back({row->start, row->end});
     }
   }

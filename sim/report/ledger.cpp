@@ -76,6 +76,9 @@ class LedgerWalk {
 
  private:
   void note(const Row& row) {
+    if (row.fate != RowFate::used) {
+      return;  // a step is not the further on for it
+    }
     if (row.is_operation()) {
       begins_.push_back({row.start, row.op});
     }

@@ -26,17 +26,16 @@ void note_first_failure(NumericVerdict& verdict, const PointResult& point) {
   const NumericReport& report = *point.numerics;
   if (!report.failures.empty()) {
     const OperationError& first = report.failures.front();
-    verdict.failure =
-        fmt::format("{}: {} at layer {}, step {}{}", name_of(point.block), name_of(first.kind),
-                    first.layer.value(), first.step.value(), missing_text(first));
-    verdict.failed_request = first.request;
+    verdict.failure = fmt::format("{}: {} at layer {}, step {}, request {}{}", name_of(point.block),
+                                  name_of(first.kind), first.layer.value(), first.step.value(),
+                                  first.request.value(), missing_text(first));
     return;
   }
   for (const EndToEndError& error : report.end_to_end) {
     if (!(error.relative_error <= report.end_to_end_tolerance)) {
-      verdict.failure = fmt::format("{}: end to end beyond its tolerance at step {}",
-                                    name_of(point.block), error.step.value());
-      verdict.failed_request = error.request;
+      verdict.failure =
+          fmt::format("{}: end to end beyond its tolerance at step {}, request {}",
+                      name_of(point.block), error.step.value(), error.request.value());
       return;
     }
   }

@@ -34,8 +34,18 @@ std::string not_in_formula(const PointResult& point, const RunConfig& config) {
   if (config.numerics.inject.kind != FaultKind::none && point.context == config.workload.context) {
     return "the injected fault";
   }
-  const bool has_link = config.arrangement != Arrangement::colocated;
-  return has_link && config.link.jitter.value() > 0 ? "link jitter" : "";
+  const CachePolicy& cache = config.cache.policy;
+  const std::pair<bool, const char*> reasons[] = {
+      {config.faults.any(), "faults"},
+      {cache.prefetch.ahead > 0, "prefetch"},
+      {cache.append_delay > Seconds(0), "append_delay"},
+      {config.arrangement != Arrangement::colocated && config.link.jitter > Seconds(0),
+       "link jitter"}};
+  std::string text;
+  for (const auto& [applies, reason] : reasons) {
+    text += applies ? (text.empty() ? "" : ", ") + std::string(reason) : "";
+  }
+  return text;
 }
 
 std::optional<ClosedFormAgreement> agreement_of(const PointAnalysis& analysis,
@@ -82,7 +92,7 @@ PointAnalysis analyse_point(const RunConfig& config, const PointResult& point, s
   analysis.index = index;
   analysis.requests = request_steps(point.table, workload.requests());
   analysis.waves = analyse_waves(rows, analysis.requests, workload.batch);
-  analysis.mixed = has_own_contexts(config, point.context);
+  analysis.mixed = has_own_requests(config, point.context);
   analysis.resident_kv = resident_kv_bytes(config, point.context);
   analysis.speed = speed_of(analysis.requests);
   analysis.drained = drained_at(point.table);

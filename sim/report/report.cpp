@@ -1,7 +1,5 @@
 #include "sim/report/report.hpp"
 
-#include <fmt/format.h>
-
 #include "sim/report/csv.hpp"
 #include "sim/report/numeric_verdict.hpp"
 #include "sim/report/numerics_json.hpp"
@@ -30,10 +28,7 @@ Report make_report(const RunResult& result, const std::string& resolved_config_y
                   {"config.yaml", resolved_config_yaml}};
   const NumericVerdict verdict = numeric_verdict(result);
   report.numerics_passed = verdict.passed();
-  if (!verdict.passed()) {
-    report.numeric_failure =
-        fmt::format("{}, request {}", verdict.failure, verdict.failed_request.value());
-  }
+  report.numeric_failure = verdict.failure;
   return report;
 }
 

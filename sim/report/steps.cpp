@@ -6,11 +6,13 @@
 namespace qfs {
 namespace {
 
+bool is_used(const Row& row) { return row.is_operation() && row.fate == RowFate::used; }
+
 bool ends_stack(const Row& row) {
-  return row.is_operation() && (row.op == OpKind::o || row.op == OpKind::ffn || is_reduce(row.op));
+  return is_used(row) && (row.op == OpKind::o || row.op == OpKind::ffn || is_reduce(row.op));
 }
 
-bool is_lm_head(const Row& row) { return row.is_operation() && row.op == OpKind::lm_head; }
+bool is_lm_head(const Row& row) { return is_used(row) && row.op == OpKind::lm_head; }
 
 StepTime& step_at(std::vector<StepTime>& steps, StepId step) {
   if (steps.size() <= step.value()) {
@@ -98,15 +100,20 @@ DecodeSpeed speed_of(const RequestSteps& requests) {
   assert(!requests.empty() && !requests.front().empty());
   DecodeSpeed speed;
   Seconds sum(0);
+  Seconds tpots(0);
+  double several = 0;  // requests of several tokens
   for (const std::vector<StepTime>& steps : requests) {
     const Seconds token = token_time(steps);
     sum += token;
     speed.tokens_per_s += 1 / token.value();
+    if (steps.size() > 1) {
+      tpots += token;
+      several += 1;
+    }
   }
-  const Seconds mean(sum.value() / static_cast<double>(requests.size()));
-  speed.tokens_per_s_per_user = 1 / mean.value();
-  if (requests.front().size() > 1) {
-    speed.tpot = mean;
+  speed.tokens_per_s_per_user = static_cast<double>(requests.size()) / sum.value();
+  if (several > 0) {
+    speed.tpot = Seconds(tpots.value() / several);
   }
   return speed;
 }

@@ -38,8 +38,8 @@ Femtoseconds drained_at(const ExecutionTable& table);
 std::optional<Seconds> tpot_of(std::span<const StepTime> steps);
 
 struct DecodeSpeed {
-  std::optional<Seconds> tpot;       // mean over the requests; none for one token
-  double tokens_per_s_per_user = 0;  // 1 / TPOT; for one token, 1 / step time
+  std::optional<Seconds> tpot;  // mean over the requests of several tokens; none if there are none
+  double tokens_per_s_per_user = 0;  // 1 / mean of TPOT, or of the step time of one token
   double tokens_per_s = 0;           // of all requests together
 };
 

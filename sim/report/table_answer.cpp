@@ -75,8 +75,11 @@ std::vector<Saving> savings(const StepLedger& from, const StepLedger& to) {
   return rows;
 }
 
-/// Where the gain of the main block against another comes from; empty if no row differs.
+/// Where the gain of the main block against another comes from; empty if there is none.
 std::string savings_text(const PointAnalysis& main, const PointAnalysis& other) {
+  if (std::abs(speedup(main, other) - 1) <= same_time) {
+    return "";
+  }
   std::vector<std::string> hidden;
   std::vector<std::string> rest;
   for (const Saving& row : savings(other.ledger(), main.ledger())) {
@@ -199,6 +202,10 @@ std::string crossover_text(const Crossover& crossover) {
   std::string of = fmt::format("Crossover of {}: ", name_of(crossover.block));
   switch (crossover.state) {
     case CrossoverState::found:
+      if (crossover.simulated < 1) {
+        return of +
+               "below one position per request; from the first on the merge waits for the sweep.";
+      }
       return of + fmt::format(
                       "up to {} positions per request the sweep adds nothing to the step; "
                       "beyond, the merge waits for it.",

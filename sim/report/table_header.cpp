@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -64,7 +65,7 @@ std::string resident_line(const RunConfig& config) {
   return line("resident",
               fmt::format("{}, KV cache {} at the end, {}",
                           counted(config.workload.requests(), "request"), bytes_text(bytes),
-                          has_own_contexts(config, config.workload.context)
+                          has_own_requests(config, config.workload.context)
                               ? "mixed contexts"
                               : "context " + context_text(config.workload.context)));
 }
@@ -86,6 +87,22 @@ std::string split_line(const CacheConfig& cache) {
   return line("cache split", fmt::format("{}, by {}, merged in {} order, ports {}",
                                          counted(split.devices, "cache device"), name_of(split.by),
                                          name_of(split.merge), name_of(cache.ports)));
+}
+
+/// Nothing of cache devices that do neither.
+std::string cache_policy_line(const CachePolicy& policy) {
+  const PrefetchConfig& prefetch = policy.prefetch;
+  std::vector<std::string> parts;
+  if (prefetch.ahead > 0) {
+    parts.push_back(fmt::format("{} ahead, staging {}, watermark {}",
+                                counted(prefetch.ahead, "sweep"),
+                                prefetch.staging ? bytes_text(*prefetch.staging) : "unlimited",
+                                name_of(prefetch.watermark)));
+  }
+  if (policy.append_delay > Seconds(0)) {
+    parts.push_back(fmt::format("append delay {:.6g} us", to_microseconds(policy.append_delay)));
+  }
+  return parts.empty() ? "" : line("prefetch", fmt::format("{}", fmt::join(parts, ", ")));
 }
 
 std::string pool_lines(const RunConfig& config) {
@@ -136,13 +153,58 @@ std::string formats_line(const Formats& formats) {
                                      name_of(formats.wire), name_of(formats.residual_wire)));
 }
 
-/// Nothing for the usual way.
-std::string attention_line(const AttentionMethod& attention) {
-  if (attention.form == AttentionForm::minimal && attention.growth == CacheGrowth::in_place) {
+/// K and how it is read between two points, of the units that have a grid.
+std::string grid_text(const SoftmaxUnit& unit) {
+  const bool window = unit.kind == SoftmaxKind::fwm || unit.kind == SoftmaxKind::resolved;
+  if (!window && unit.kind != SoftmaxKind::min_max) {
     return "";
   }
-  return line("attention", fmt::format("{}, cache growth: {}", name_of(attention.form),
-                                       name_of(attention.growth)));
+  return fmt::format(", K = {}, {}{}", unit.intervals, name_of(unit.reconstruction),
+                     window ? fmt::format(", tau {:.6g}", unit.tau) : "");
+}
+
+/// Nothing for the usual way.
+std::string attention_line(const AttentionMethod& attention) {
+  std::string text;
+  if (attention.form != AttentionForm::minimal || attention.growth != CacheGrowth::in_place) {
+    text = line("attention", fmt::format("{}, cache growth: {}", name_of(attention.form),
+                                         name_of(attention.growth)));
+  }
+  const SoftmaxChoice& softmax = attention.softmax;
+  if (softmax.is_calibrated()) {
+    const SoftmaxUnit& unit = softmax.unit;
+    text += line("softmax", fmt::format("{}{}, calibration: {}", name_of(unit.kind),
+                                        grid_text(unit), name_of(softmax.calibration)));
+  }
+  return text;
+}
+
+std::string instance_text(const InstanceFault& fault) {
+  const double at = to_microseconds(fault.at);
+  return fault.duration ? fmt::format("instance {} stands still at {:.6g} us for {:.6g} us",
+                                      fault.instance, at, to_microseconds(*fault.duration))
+                        : fmt::format("instance {} dies at {:.6g} us", fault.instance, at);
+}
+
+/// Nothing for a run without faults.
+std::string disturbances_line(const Disturbances& faults) {
+  std::vector<std::string> parts;
+  if (faults.stalls.probability > 0) {
+    parts.push_back(fmt::format("stalls up to {:.6g} us at probability {:.6g}",
+                                to_microseconds(faults.stalls.longest), faults.stalls.probability));
+  }
+  for (const SlowDevice& slow : faults.slow) {
+    parts.push_back(fmt::format("{} {:.6g} times slower", slow.device, slow.factor));
+  }
+  if (faults.messages.any()) {
+    parts.push_back(fmt::format("{:.6g} of the messages lost, {:.6g} late by {:.6g} us",
+                                faults.messages.lost, faults.messages.late,
+                                to_microseconds(faults.messages.delay)));
+  }
+  for (const InstanceFault& fault : faults.instances) {
+    parts.push_back(instance_text(fault));
+  }
+  return parts.empty() ? "" : line("faults", fmt::format("{}", fmt::join(parts, "; ")));
 }
 
 std::string fault_line(const Fault& fault) {
@@ -153,8 +215,8 @@ std::string fault_line(const Fault& fault) {
 /// The devices and what is between them.
 std::string devices_lines(const RunConfig& config) {
   const std::string link = link_line(config.link);
-  const std::string cache =
-      device_line("cache device", config.cache_device) + split_line(config.cache);
+  const std::string cache = device_line("cache device", config.cache_device) +
+                            split_line(config.cache) + cache_policy_line(config.cache.policy);
   switch (config.arrangement) {
     case Arrangement::colocated:
       return device_line("device", config.compute_device);
@@ -180,6 +242,7 @@ std::string header_part(const RunConfig& config) {
   text += formats_line(config.numerics.formats);
   text += attention_line(config.attention);
   text += accounting_line(config.accounting);
+  text += disturbances_line(config.faults);
   if (config.numerics.inject.kind != FaultKind::none) {
     text += fault_line(config.numerics.inject);
   }

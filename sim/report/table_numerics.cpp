@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/config/system_config.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/text_table.hpp"
@@ -133,7 +134,10 @@ std::string numerics_part(const RunResult& result) {
   std::string text = fmt::format(
       "Numbers: {} - every operation recomputed in fp64 from its real inputs, "
       "context {}\n",
-      failures.empty() ? "PASS" : "FAIL", context_text(points.front()->context));
+      failures.empty() ? "PASS" : "FAIL",
+      has_own_requests(result.config, points.front()->context)
+          ? "mixed"
+          : context_text(points.front()->context));
   text += failures + kinds_table(points) + "\n" + end_to_end_table(points);
   text +=
       "  Errors are relative (L2). End to end: against an fp64 decoder with the same weights and\n"

@@ -83,8 +83,8 @@ std::string not_in_formula_text(std::span<const PointAnalysis> analyses) {
   }
   std::string text;
   for (const std::string& reason : reasons) {
-    text += paragraph(fmt::format(
-        "closed form: {} is not in the formula, so it is not expected to agree", reason));
+    text +=
+        paragraph(fmt::format("closed form: without {}, so it is not expected to agree", reason));
   }
   return text;
 }

@@ -91,11 +91,11 @@ class TimelineWriter {
     const Bytes bytes = row.is_message() ? row.wire_bytes : row.work.memory_bytes();
     add(R"({{"ph":"X","name":"{} L{}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
         R"("args":{{"row":{},"layer":{},"shard":{},"step":{},"members":[{}],"bytes":{},)"
-        R"("attempt":{}}}}})",
+        R"("attempt":{},"fate":"{}"}}}})",
         what(row), row.layer.value(), row.is_operation() ? name_of(row.op) : name_of(row.kind),
         process_, thread_of(row), exact_microseconds(row.start),
         exact_microseconds(row.end - row.start), row.id.value(), row.layer.value(), row.shard,
-        row.step.value(), fmt::join(members, ","), bytes.value(), row.attempt);
+        row.step.value(), fmt::join(members, ","), bytes.value(), row.attempt, name_of(row.fate));
   }
 
   static std::string what(const Row& row) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "analysis/crossover.hpp"
@@ -31,6 +30,7 @@ using Excess = std::function<Seconds(const ExecutionTable&)>;
 RunConfig lone_wave(RunConfig config) {
   config.workload.in_flight = 1;
   config.workload.request_contexts.clear();
+  config.workload.request_tokens.clear();
   config.workload.tokens = 1;
   config.workload.lm_head = false;
   config.pool.instances = 1;
@@ -39,6 +39,7 @@ RunConfig lone_wave(RunConfig config) {
   config.pool.window = Seconds(0);
   config.numerics.inject = {};
   config.link.jitter = Seconds(0);
+  config.faults = {};
   return config;
 }
 
@@ -98,8 +99,10 @@ class Search {
   }
 
   [[nodiscard]] bool within_reach(std::size_t context) const {
+    RunConfig exact = config_;  // a time as good as that of a calibrated unit, which has no formula
+    exact.attention.softmax = {};
     return context <= last_context(config_) &&
-           closed_form(config_, block_, context).value().stack_time < longest_step;
+           closed_form(exact, block_, context).value().stack_time < longest_step;
   }
 
   /// `high` has a positive excess, half of it has not.
@@ -149,38 +152,24 @@ struct Arrivals {
   }
 };
 
-/// Durations of the operations of the first layer's first step that are wanted.
+/// How long the executor of each resource is busy in a layer with the operations that are wanted.
 template <class Predicate>
-std::vector<Femtoseconds> layer_durations(const ExecutionTable& table, Predicate wanted) {
-  std::vector<Femtoseconds> durations;
-  for (const Row& row : table.rows) {
-    if (row.is_operation() && row.layer == LayerId(0) && row.step == StepId(0) && wanted(row)) {
-      durations.push_back(row.end - row.start);
-    }
-  }
-  return durations;
-}
-
-Femtoseconds longest_of(const ExecutionTable& table, bool (*wanted)(OpKind)) {
-  const std::vector<Femtoseconds> all =
-      layer_durations(table, [wanted](const Row& row) { return wanted(row.op); });
-  if (all.empty()) {
-    throw std::logic_error("crossover search: the table lacks an operation");
-  }
-  return *std::max_element(all.begin(), all.end());
-}
-
-/// How long the executor of each resource is busy in a layer.
-std::vector<Femtoseconds> layer_busy(const ExecutionTable& table) {
+std::vector<Femtoseconds> layer_busy(const ExecutionTable& table, Predicate wanted) {
   std::vector<Femtoseconds> busy(table.resources.size());
-  for (std::size_t i = 0; i < busy.size(); ++i) {
-    const bool executor = table.resources[i].kind == ResourceKind::executor;
-    for (const Femtoseconds time :
-         layer_durations(table, [&](const Row& row) { return executor && row.resource == i; })) {
-      busy[i] += time;
+  for (const Row& row : table.rows) {
+    const bool executor = table.resources[row.resource].kind == ResourceKind::executor;
+    if (executor && row.is_operation() && row.layer == LayerId(0) && row.step == StepId(0) &&
+        wanted(row.op)) {
+      busy[row.resource] += row.end - row.start;
     }
   }
   return busy;
+}
+
+/// Of the device that takes longest with them; a sweep of two phases is one.
+Femtoseconds longest_of(const ExecutionTable& table, bool (*wanted)(OpKind)) {
+  const std::vector<Femtoseconds> busy = layer_busy(table, wanted);
+  return *std::max_element(busy.begin(), busy.end());
 }
 
 std::optional<double> finite(std::optional<double> value) {
@@ -209,7 +198,7 @@ Seconds merge_wait(const ExecutionTable& table) {
 
 Seconds cache_side_beyond_pool(const ExecutionTable& table, const Layout& layout) {
   const Places places(table, layout);
-  const std::vector<Femtoseconds> busy = layer_busy(table);
+  const std::vector<Femtoseconds> busy = layer_busy(table, [](OpKind) { return true; });
   Femtoseconds cache_side;
   Femtoseconds pool;
   for (std::size_t i = 0; i < busy.size(); ++i) {
@@ -227,11 +216,14 @@ std::vector<Crossover> find_crossovers(const RunConfig& config) {
     return crossovers;
   }
   const RunConfig lone = lone_wave(config);
+  const bool in_formula = !lone.attention.softmax.is_calibrated() &&
+                          lone.cache.policy.prefetch.ahead == 0 &&
+                          lone.cache.policy.append_delay == Seconds(0);
   const auto parameters = [&](BlockOrder block) { return analytic_parameters(lone, block, 0); };
   const auto find = [&](CrossoverKind kind, BlockOrder block, const Excess& excess,
                         const std::optional<double>& formula) {
     crossovers.push_back(Search(lone, block, excess).run(kind));
-    crossovers.back().closed_form = finite(formula);
+    crossovers.back().closed_form = in_formula ? finite(formula) : std::nullopt;
   };
   find(CrossoverKind::ffn, config.block, sweep_beyond_ffn, ffn_crossover(parameters(config.block)));
   if (pooled) {

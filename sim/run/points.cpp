@@ -112,7 +112,8 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
 
 std::optional<AnalyticTimes> closed_form(const RunConfig& config, BlockOrder block,
                                          std::size_t context) {
-  if (has_own_contexts(config, context) || !pool_is_simple(config)) {
+  if (has_own_requests(config, context) || !pool_is_simple(config) ||
+      config.attention.softmax.is_calibrated()) {
     return std::nullopt;
   }
   return analytic_times(analytic_arrangement(config.arrangement),
@@ -139,7 +140,7 @@ AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::s
     }
   }
   // Bounds hold however launches are gathered, but several instances share what one is counted for.
-  if (has_own_contexts(config, context) ||
+  if (has_own_requests(config, context) ||
       (config.arrangement == Arrangement::pooled && config.pool.instances > 1)) {
     return answer;
   }

@@ -13,6 +13,7 @@
 #include "decode/cache_attention.hpp"
 #include "decode/graph.hpp"
 #include "decode/inputs.hpp"
+#include "sim/report/text.hpp"
 #include "sim/run/crossover_search.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/points.hpp"
@@ -50,6 +51,18 @@ std::size_t cut_columns_bytes(const RunConfig& config) {
   return config.model.layers * static_cast<std::size_t>(layer.value());
 }
 
+/// The scores that the phases of every calibrated sweep hand on.
+std::size_t logged_scores_bytes(const RunConfig& config, const InputsConfig& inputs) {
+  if (!config.attention.softmax.is_calibrated()) {
+    return 0;
+  }
+  std::size_t rows = 0;
+  for (const std::size_t cached : inputs.contexts) {
+    rows += (cached + inputs.tokens) * inputs.tokens;
+  }
+  return inputs.shape.layers * inputs.shape.heads * rows * sizeof(float);
+}
+
 /// A child holds its devices' copies of the caches, and the outputs of every operation for the
 /// check.
 std::size_t child_host_bytes(const RunConfig& config, const InputsConfig& inputs) {
@@ -61,6 +74,7 @@ std::size_t child_host_bytes(const RunConfig& config, const InputsConfig& inputs
   const bool parallel = config.arrangement == Arrangement::tensor_parallel;
   const std::size_t copies = parallel ? config.tensor_parallel.devices : config.cache.split.devices;
   return inputs_host_bytes(inputs) - weights + cut_columns_bytes(config) +
+         logged_scores_bytes(config, inputs) +
          attend_cache_host_bytes(config.attention.form, shape, longest + inputs.tokens) +
          copies * inputs.contexts.size() * inputs.tokens * shape.layers * log_values *
              sizeof(float);
@@ -129,7 +143,7 @@ class Runner {
   void compute_points(const InputsConfig& inputs_config, std::size_t jobs) {
     const Inputs inputs = draw_inputs(inputs_config);
     const std::vector<BlockOrder> blocks = blocks_of(config_);
-    ProgressStage stage(fmt::format("numerics of {} block orders", blocks.size()),
+    ProgressStage stage("numerics of " + counted(blocks.size(), "block order"),
                         numeric_work(blocks));
     const Progress progress{.launched = [&] { stage.counter().advance(); },
                             .checked = [&] { stage.counter().advance(); }};

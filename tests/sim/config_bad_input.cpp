@@ -63,11 +63,10 @@ TEST_CASE("unknown keys name the legal ones and the nearest") {
        "run.yaml:11: blok: unknown key; legal: name, model, block, compare, arrangement, ",
        "numerics; did you mean 'block'?"},
       {11, "colour: red", "run.yaml:11: colour: unknown key; legal: name, model, ",
-       "link, numerics"},
+       "link, faults, numerics"},
       {6, "workload: {context: 1, batchs: 2}", "run.yaml:6: workload.batchs: unknown key",
-       "; legal: batch, in_flight, context, tokens, contexts, request_contexts, lm_head; did you "
-       "mean "
-       "'batch'?"},
+       "; legal: trace, batch, in_flight, context, tokens, contexts, request_contexts, "
+       "request_tokens, lm_head; did you mean 'batch'?"},
       {6, "workload:\n  batch: 1\n  contxt: 5", "run.yaml:8: workload.contxt: unknown key",
        "did you mean 'context'?"},
       {7, "compute_device: {preset: ideal, band_width: 1 TB/s}",

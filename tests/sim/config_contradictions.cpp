@@ -66,7 +66,7 @@ TEST_CASE("a form of attention that is too much for the contexts is refused") {
        "did you mean 'transposed_k'?"},
       {{"attention.cache_grow=copying"},
        "--set attention.cache_grow=copying: attention.cache_grow: unknown key",
-       "legal: form, cache_growth; did you mean 'cache_growth'?"},
+       "legal: form, cache_growth, softmax, score_buffer; did you mean 'cache_growth'?"},
   });
 }
 

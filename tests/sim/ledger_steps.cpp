@@ -23,7 +23,7 @@ StepLedger instant_by_instant(const ExecutionTable& table, const StepTime& step)
   for (Femtoseconds now = step.start; now < step.end; now += at(1)) {
     const auto runs = [&](auto wanted) {
       return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-        return row.start <= now && now < row.end && wanted(row);
+        return row.fate == RowFate::used && row.start <= now && now < row.end && wanted(row);
       });
     };
     const auto is = [](OpKind op) {
@@ -59,11 +59,12 @@ ExecutionTable random_table(std::uint64_t seed, std::size_t rows) {
     now += static_cast<std::int64_t>(random.below(draw, 12));
     const std::int64_t end = now + static_cast<std::int64_t>(random.below(draw + 1, 15));
     const std::size_t step = std::min<std::size_t>(3, 4 * i / rows);
+    const auto fate = static_cast<RowFate>(random.below(draw + 4, enum_names<RowFate>.size()));
     if (random.below(draw + 2, 4) == 0) {
-      make.message(step, to_cache, {ValueKind::q}, now, end);
+      make.message(step, to_cache, {ValueKind::q}, now, end).fate = fate;
     } else {
       const auto op = static_cast<OpKind>(random.below(draw + 3, enum_names<OpKind>.size()));
-      make.operation(step, compute, op, now, end);
+      make.operation(step, compute, op, now, end).fate = fate;
     }
   }
   return make.table();
@@ -85,6 +86,26 @@ TEST_CASE("the ledger of a step is what one adds up by hand") {
   CHECK(ledger.sweep_busy == at(43));
   CHECK(ledger.sweep_hidden() == at(33));
   CHECK(ledger.hidden_share() == Approx(33.0 / 43.0));
+}
+
+TEST_CASE("a step ends with what was used, and what was done in vain is no part of it") {
+  ExecutionTable table = two_steps();
+  Row in_vain = table.rows[11];  // the LM head of step 0, once more and later
+  in_vain.fate = RowFate::dropped;
+  in_vain.start = at(104);
+  in_vain.end = at(165);
+  table.add(in_vain);
+  Row lost = table.rows[8];
+  lost.fate = RowFate::lost;
+  lost.end = at(70);
+  table.add(lost);
+  const std::vector<StepTime> steps = steps_of(table);
+  CHECK(steps[0].end == at(100));
+  CHECK(steps[1].end == at(170));
+  const auto ledgers = ledgers_of(table, steps, one_request);
+  CHECK(ledgers[0].link_exposed == at(8));
+  CHECK(ledgers[0].waiting == at(2));
+  CHECK(ledgers[1].compute == at(10));
 }
 
 TEST_CASE("waiting is for an append in progress, else for what starts next") {

@@ -30,6 +30,10 @@ TEST_CASE("TPOT leaves out the first token, and tokens a second follow") {
   CHECK(speed.tokens_per_s_per_user == Approx(1 / 70e-9));
   CHECK(speed.tokens_per_s == Approx(3 / 70e-9));
 
+  const DecodeSpeed mixed = speed_of({steps, {steps[0]}});
+  CHECK(mixed.tpot == tpot_of(steps));  // the request of one token has none
+  CHECK(mixed.tokens_per_s ==
+        Approx(1 / tpot_of(steps)->value() + 1 / to_seconds(steps[0].length()).value()));
   const DecodeSpeed one = speed_of({{steps[0]}, {steps[0]}, {steps[0]}});
   CHECK_FALSE(one.tpot);
   CHECK(one.tokens_per_s_per_user == Approx(1 / 100e-9));

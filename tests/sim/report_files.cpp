@@ -57,10 +57,10 @@ TEST_CASE("operations.csv has a line per row with exact times") {
   CHECK(lines[0].starts_with(
       "result,block,context,id,kind,carries,layer,shard,step,members,attempt,"));
   CHECK(lines[1 + 1] ==
-        "0,early_q,4608,1,q,,0,0,0,0,1,compute_device,0.000000000,0.000000000,0.010000000,"
+        "0,early_q,4608,1,q,,0,0,0,0,1,used,compute_device,0.000000000,0.000000000,0.010000000,"
         "0@0.000000000,1000,0,0,0,0,0,0,0");
   CHECK(lines[1 + 6] ==
-        "0,early_q,4608,6,message,k v,0,0,0,0,1,link.to_cache_device,0.050000000,0.050000000,"
+        "0,early_q,4608,6,message,k v,0,0,0,0,1,used,link.to_cache_device,0.050000000,0.050000000,"
         "0.059000000,5@0.050000000,0,0,0,0,4,0,0,0");
   CHECK(lines[1 + 9].find(",1@0.010000000 5@0.050000000 8@0.068000000,") != std::string::npos);
   CHECK(lines.back().starts_with("3,standard,16384,19,append,"));
@@ -73,7 +73,7 @@ TEST_CASE("operations.csv keeps the last femtosecond and every member") {
   row.members = {{RequestId(0), StepId(0)}, {RequestId(7), StepId(2)}};
   row.shard = 3;
   const std::string line = lines_of(operations_csv(result))[2];
-  CHECK(line.find(",0,3,0,0 7@2,1,compute_device,") != std::string::npos);
+  CHECK(line.find(",0,3,0,0 7@2,1,used,compute_device,") != std::string::npos);
   CHECK(line.find(",123456789.012345678,") != std::string::npos);
 }
 

@@ -206,25 +206,30 @@ TEST_CASE("disturbances that a system cannot have, or could not bear, are refuse
   Disturbances slow;
   slow.slow = {{"cache_device_3", 2}};
   CHECK(refused(split(3, SplitBy::positions), slow) ==
-        "faults.slow: no device cache_device_3; there are compute_device, cache_device_0, "
+        "faults.slow: no device 'cache_device_3'; legal: compute_device, cache_device_0, "
         "cache_device_1, cache_device_2");
   slow.slow = {{"cache_device", 0.5}};
-  CHECK(refused({}, slow) == "faults.slow: the factor of cache_device must be 1 or more");
+  CHECK(refused({}, slow) == "faults.slow: factor 0.5; legal: from 1");
   Disturbances lossy;
   lossy.messages.lost = 0.1;
-  CHECK(refused({}, lossy) == "faults.messages.timeout: without it nobody repeats a lost message");
+  CHECK(refused({}, lossy) ==
+        "faults.messages.timeout: never; legal: a time, since with messages.lost 0.1 nobody would "
+        "repeat a lost message");
   Disturbances death;
   death.instances = {{0, Seconds(0), std::nullopt}};
   CHECK(refused({}, death) ==
-        "faults.instances: only a stateless pool has instances that can stand still or die");
+        "faults.instances: given, but only a stateless pool has instances; legal: [] with other "
+        "arrangements than pooled");
   CHECK(refused(pooled(BlockOrder::early_q, 2), death) ==
-        "faults.call_timeout: without it nobody notices that an instance has died");
+        "faults.call_timeout: never; legal: a time, since nobody would notice that an instance has "
+        "died");
   CHECK(refused({}, with_timeout(1)) ==
-        "faults.call_timeout: only calls of a pool have a time-out");
+        "faults.call_timeout: given, but only a pool is called; legal: never with other "
+        "arrangements than pooled");
   CHECK(refused(pooled(BlockOrder::early_q, 2), with_timeout(0)) ==
-        "faults.call_timeout: must be positive");
+        "faults.call_timeout: not positive; legal: above 0 s");
   CHECK(refused(pooled(BlockOrder::early_q, 2), with_timeout(1, {{2, Seconds(0), Seconds(1)}})) ==
-        "faults.instances: no instance 2 in a pool of 2");
+        "faults.instances: instance 2; legal: below pool.instances (2)");
 }
 
 }  // namespace qfs::test
