@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "sim/cli/commands.hpp"
@@ -26,6 +28,14 @@ CommandLine command_line() {
   return line;
 }
 
+/// Those whose numbers are wrong.
+std::size_t failed_points(const SweepResult& result) {
+  return static_cast<std::size_t>(
+      std::count_if(result.points.begin(), result.points.end(), [](const SweepPoint& point) {
+        return point.figures.errors && !point.figures.errors->failure.empty();
+      }));
+}
+
 }  // namespace
 
 int sweep_command(const Arguments& arguments) {
@@ -42,6 +52,12 @@ int sweep_command(const Arguments& arguments) {
   const std::string table = sweep_table(result);
   write_results(folder, {{"sweep.csv", sweep_csv(result)}, {"best.txt", table}}, sweep_results);
   fmt::print("{}\nresults in {}\n", table, folder.string());
+  if (const std::size_t failed = failed_points(result); failed > 0) {
+    std::fflush(stdout);
+    fmt::print(stderr, "error: the numeric check failed at {} of {} points\n", failed,
+               result.points.size());
+    return exit_numerics_failed;
+  }
   return exit_done;
 }
 

@@ -3,27 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
 
-#include "base/enum_names.hpp"
 #include "sim/config/forms.hpp"
 #include "sim/config/section.hpp"
 #include "sim/config/tree.hpp"
 
 namespace qfs {
-
-template <>
-inline constexpr EnumNames<Equal, 3> enum_names<Equal>{{
-    {Equal::wave, "wave"},
-    {Equal::resident, "resident"},
-    {Equal::memory, "memory"},
-}};
-
 namespace config {
 namespace {
 
-constexpr std::size_t most_points_of_memory = 65536;
+constexpr std::size_t most_requests_of_memory = 65536;
+constexpr std::size_t most_points = 100'000;
 
-const ConfigNode& required(const ConfigNode& map, const char* key, const char* legal) {
+/// Keys that change no time of a point.
+constexpr std::array<std::string_view, 5> without_effect{"name", "compare", "crossovers",
+                                                         "numerics.mode", "workload.contexts"};
+
+const ConfigNode& required(const ConfigNode& map, const char* key, const std::string& legal) {
   const ConfigNode* node = map.given(key);
   if (node == nullptr) {
     complain(map.where, key, "missing", legal);
@@ -31,11 +30,27 @@ const ConfigNode& required(const ConfigNode& map, const char* key, const char* l
   return *node;
 }
 
+/// A text that means itself as YAML, also within a list in brackets.
+bool is_plain(const std::string& text) {
+  constexpr std::string_view special = ":#{}[],&*!|>'\"%@`\\";
+  return !text.empty() && text.find_first_of(special) == std::string::npos && text != "~" &&
+         text != "null" && text != "Null" && text != "NULL" && text.front() != '-' &&
+         text.front() != '?';
+}
+
+std::string quoted(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '\'' ? "''" : std::string(1, c);
+  }
+  return fmt::format("'{}'", escaped);
+}
+
 /// A value as YAML text that means the same after `key=`.
 std::string text_of(const ConfigNode& node) {
   switch (node.kind) {
     case ConfigNode::Kind::scalar:
-      return node.text;
+      return is_plain(node.text) ? node.text : quoted(node.text);
     case ConfigNode::Kind::null:
     case ConfigNode::Kind::nothing:
       return "null";
@@ -57,32 +72,45 @@ std::string text_of(const ConfigNode& node) {
   return {};
 }
 
-std::vector<SweepAxis> axes_of(const ConfigNode& map) {
-  std::vector<SweepAxis> axes;
-  for (const ConfigNode& node : map.children) {
-    SweepAxis axis{node.key, {}};
-    if (node.kind != ConfigNode::Kind::list || node.children.empty()) {
-      complain(node.where, "axes." + node.key, described(node), "a list of values");
-    }
-    for (const ConfigNode& value : node.children) {
-      axis.values.push_back(text_of(value));
-    }
-    axes.push_back(std::move(axis));
+void refuse_without_effect(const ConfigNode& node, const std::string& path) {
+  if (std::find(without_effect.begin(), without_effect.end(), node.key) != without_effect.end()) {
+    complain(node.where, path, "changes nothing that a sweep shows", "the other keys of a run");
   }
-  return axes;
 }
 
-std::vector<SweepVariant> variants_of(const ConfigNode& map) {
-  std::vector<SweepVariant> variants;
-  for (const ConfigNode& node : map.children) {
-    SweepVariant variant{node.key, {}};
-    require_map(node, "variants." + node.key, "a map of the run's keys, as in {block: standard}");
-    for (const ConfigNode& value : node.children) {
-      variant.overrides.push_back(fmt::format("{}={}", value.key, text_of(value)));
-    }
-    variants.push_back(std::move(variant));
+SweepAxis axis_of(const ConfigNode& node) {
+  const std::string path = "axes." + node.key;
+  refuse_without_effect(node, path);
+  if (node.kind != ConfigNode::Kind::list || node.children.empty()) {
+    complain(node.where, path,
+             node.kind == ConfigNode::Kind::list ? "an empty list" : described(node),
+             "a list of values");
   }
-  return variants;
+  SweepAxis axis{node.key, {}, node.where.text()};
+  for (const ConfigNode& value : node.children) {
+    std::string text = text_of(value);
+    if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
+      complain(value.where, path, in_quotes(text) + " twice", "each value once");
+    }
+    axis.values.push_back(std::move(text));
+  }
+  return axis;
+}
+
+SweepVariant variant_of(const ConfigNode& node, const ConfigNode& axes) {
+  SweepVariant variant{node.key, {}, {}};
+  const std::string path = "variants." + node.key;
+  require_map(node, path, "a map of the run's keys, as in {block: standard}");
+  for (const ConfigNode& value : node.children) {
+    const std::string value_path = path + "." + value.key;
+    refuse_without_effect(value, value_path);
+    if (axes.find(value.key) != nullptr) {
+      complain(value.where, value_path, "is one of the axes too", "a key here or there");
+    }
+    variant.overrides.push_back(fmt::format("{}={}", value.key, text_of(value)));
+    variant.where.push_back(value.where.text());
+  }
+  return variant;
 }
 
 template <class T, class Form>
@@ -99,32 +127,72 @@ void read(const ConfigNode& map, const char* key, T& value, const Form& form) {
   }
 }
 
+void read_equal(const ConfigNode& root, std::vector<Equal>& equal) {
+  read(root, "equal", equal, ListOf<Choice>{});
+  std::vector<Equal> sorted = equal;
+  std::sort(sorted.begin(), sorted.end());
+  const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  if (equal.empty() || twice) {
+    complain(root.find("equal")->where, "equal", twice ? "the same twice" : "an empty list",
+             "one or more of wave, resident, memory");
+  }
+}
+
+void read_points(const ConfigNode& root, SweepConfig& sweep) {
+  const char* axes_legal = "a map of keys and lists of values";
+  const char* variants_legal = "a map of names and overrides, at least one";
+  const ConfigNode& axes = required(root, "axes", axes_legal);
+  require_map(axes, "axes", axes_legal);
+  for (const ConfigNode& node : axes.children) {
+    sweep.axes.push_back(axis_of(node));
+  }
+  const ConfigNode& variants = required(root, "variants", variants_legal);
+  require_map(variants, "variants", variants_legal);
+  for (const ConfigNode& node : variants.children) {
+    sweep.variants.push_back(variant_of(node, axes));
+  }
+  if (sweep.variants.empty()) {
+    complain(variants.where, "variants", "none given", variants_legal);
+  }
+  std::size_t points = sweep.equal.size() * sweep.variants.size();
+  for (const SweepAxis& axis : sweep.axes) {
+    points *= axis.values.size();
+    if (points > most_points) {
+      complain(axes.where, "axes", "too many points",
+               fmt::format("at most {} with all variants", most_points));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace config
+
+std::size_t SweepConfig::values_of(std::size_t axis, Equal of) const {
+  const bool found = of == Equal::memory && axes[axis].key == "workload.batch";
+  return found ? 1 : axes[axis].values.size();
+}
+
+std::string SweepConfig::label(std::size_t axis, std::size_t value, Equal of) const {
+  const bool found = of == Equal::memory && axes[axis].key == "workload.batch";
+  return found ? "" : axes[axis].values[value];
+}
 
 SweepConfig load_sweep_config(const std::filesystem::path& file) {
   using namespace config;
   const ConfigNode root = read_yaml_map(file);
-  refuse_unknown_keys(root, "", {"name", "run", "equal", "most_requests", "axes", "variants"});
+  refuse_unknown_keys(root, "",
+                      {"name", "run", "numerics", "equal", "most_requests", "axes", "variants"});
   SweepConfig sweep;
-  required(root, "name", Name{}.legal(sweep.name).c_str());
+  required(root, "name", Name{}.legal(sweep.name));
   read(root, "name", sweep.name, Name{});
-  sweep.run =
-      file.parent_path() / scalar_text(required(root, "run", "a run file, relative to this one"));
-  read(root, "equal", sweep.equal, ListOf<Choice>{});
-  read(root, "most_requests", sweep.most_requests, Count{1, most_points_of_memory});
-  const ConfigNode& axes = required(root, "axes", "a map of keys and lists of values");
-  require_map(axes, "axes", "a map of keys and lists of values");
-  sweep.axes = axes_of(axes);
-  const ConfigNode& variants = required(root, "variants", "a map of names and overrides");
-  require_map(variants, "variants", "a map of names and overrides");
-  sweep.variants = variants_of(variants);
-  if (sweep.variants.empty()) {
-    complain(variants.where, "variants", "none given", "at least one name with its overrides");
-  }
-  if (sweep.equal.empty()) {
-    complain(root.where, "equal", "an empty list", "wave, resident, memory");
-  }
+  required(root, "run", "a run file, relative to this one");
+  std::string run;
+  read(root, "run", run, Text{});
+  sweep.run = file.parent_path() / run;
+  read(root, "numerics", sweep.numerics, Choice{});
+  read_equal(root, sweep.equal);
+  read(root, "most_requests", sweep.most_requests, Count{1, most_requests_of_memory});
+  read_points(root, sweep);
   return sweep;
 }
 

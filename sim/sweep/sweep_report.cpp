@@ -5,30 +5,11 @@
 #include <algorithm>
 #include <span>
 
+#include "sim/report/text.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace qfs {
 namespace {
-
-std::string equal_name(Equal equal) {
-  switch (equal) {
-    case Equal::wave:
-      return "wave";
-    case Equal::resident:
-      return "resident";
-    case Equal::memory:
-      return "memory";
-  }
-  return {};
-}
-
-std::string quoted(const std::string& text) {
-  std::string doubled;
-  for (const char c : text) {
-    doubled += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return text.find_first_of(",\"\n") == std::string::npos ? text : '"' + doubled + '"';
-}
 
 /// The variants at one point of the axes.
 using Variants = std::span<const SweepPoint>;
@@ -40,7 +21,7 @@ double merit(const SweepPoint& point) {
   if (!ran(point)) {
     return 0;
   }
-  return point.equal == Equal::wave ? 1 / point.times.tpot_us : point.times.tokens_per_s;
+  return point.equal == Equal::wave ? 1 / point.figures.tpot_us : point.figures.tokens_per_s;
 }
 
 std::string best_of(const SweepConfig& config, Variants variants) {
@@ -72,47 +53,54 @@ class MapPrinter {
   explicit MapPrinter(const SweepResult& result)
       : result_(result), config_(result.config), variants_(config_.variants.size()) {}
 
-  std::string text() {
+  [[nodiscard]] std::string text() const {
     std::string text = fmt::format("{}: the best variant, and its gain over {}\n", config_.name,
                                    config_.variants[0].name);
-    const std::size_t axes = config_.axes.size();
-    columns_ = axes > 0 ? config_.axes[axes - 1].values.size() : 1;
-    rows_ = axes > 1 ? config_.axes[axes - 2].values.size() : 1;
-    for (std::size_t at = 0; at < result_.points.size(); at += rows_ * columns_ * variants_) {
+    std::size_t at = 0;
+    while (at < result_.points.size()) {
+      const Equal equal = result_.points[at].equal;
       text += map_at(at);
+      at += rows(equal) * columns(equal) * variants_;
     }
     return text;
   }
 
  private:
-  [[nodiscard]] std::string label(std::size_t axis, std::size_t value) const {
-    return config_.axes[axis].values[value];
+  [[nodiscard]] std::size_t axes() const { return config_.axes.size(); }
+  [[nodiscard]] std::size_t columns(Equal equal) const {
+    return axes() > 0 ? config_.values_of(axes() - 1, equal) : 1;
+  }
+  [[nodiscard]] std::size_t rows(Equal equal) const {
+    return axes() > 1 ? config_.values_of(axes() - 2, equal) : 1;
   }
 
   [[nodiscard]] std::string map_at(std::size_t at) const {
     const SweepPoint& first = result_.points[at];
-    const std::size_t axes = config_.axes.size();
-    std::string title = heading(first.equal);
-    for (std::size_t axis = 0; axis + 2 < axes; ++axis) {
-      title += fmt::format(", {} {}", config_.axes[axis].key, label(axis, first.values[axis]));
+    const Equal equal = first.equal;
+    std::string title = heading(equal);
+    for (std::size_t axis = 0; axis + 2 < axes(); ++axis) {
+      const std::string value = config_.label(axis, first.values[axis], equal);
+      title += value.empty() ? "" : fmt::format(", {} {}", config_.axes[axis].key, value);
     }
-    std::vector<std::string> head{axes > 1 ? config_.axes[axes - 2].key : ""};
-    for (std::size_t column = 0; column < columns_; ++column) {
-      head.push_back(axes > 0 ? label(axes - 1, column) : "");
+    std::vector<std::string> head{axes() > 1 ? config_.axes[axes() - 2].key : ""};
+    for (std::size_t column = 0; column < columns(equal); ++column) {
+      head.push_back(axes() > 0 ? config_.label(axes() - 1, column, equal) : "");
     }
-    if (axes > 0) {
-      title += fmt::format("; columns: {}", config_.axes[axes - 1].key);
+    if (axes() > 0) {
+      title += fmt::format("; columns: {}", config_.axes[axes() - 1].key);
     }
     TextTable table(std::string(head.size(), 'l'), head);
-    for (std::size_t row = 0; row < rows_; ++row) {
-      table.add(cells(at + row * columns_ * variants_, axes > 1 ? label(axes - 2, row) : ""));
+    for (std::size_t row = 0; row < rows(equal); ++row) {
+      table.add(cells(at + row * columns(equal) * variants_, columns(equal),
+                      axes() > 1 ? config_.label(axes() - 2, row, equal) : ""));
     }
     return fmt::format("\n{}\n{}", title, table.text());
   }
 
-  [[nodiscard]] std::vector<std::string> cells(std::size_t at, std::string name) const {
+  [[nodiscard]] std::vector<std::string> cells(std::size_t at, std::size_t columns,
+                                               std::string name) const {
     std::vector<std::string> cells{std::move(name)};
-    for (std::size_t column = 0; column < columns_; ++column) {
+    for (std::size_t column = 0; column < columns; ++column) {
       cells.push_back(
           best_of(config_, Variants(result_.points).subspan(at + column * variants_, variants_)));
     }
@@ -122,38 +110,44 @@ class MapPrinter {
   const SweepResult& result_;
   const SweepConfig& config_;
   std::size_t variants_;
-  std::size_t rows_ = 1;
-  std::size_t columns_ = 1;
 };
 
-}  // namespace
-
-std::string sweep_csv(const SweepResult& result) {
-  std::string text = "equal";
-  for (const SweepAxis& axis : result.config.axes) {
-    text += "," + quoted(axis.key);
+/// How many points cannot be, and the variants of which none can.
+std::string refusals(const SweepResult& result) {
+  const auto all = static_cast<std::int64_t>(result.points.size());
+  const auto refused = all - std::count_if(result.points.begin(), result.points.end(),
+                                           [](const auto& p) { return ran(p); });
+  if (refused == 0) {
+    return "";
   }
-  text +=
-      ",variant,batch,in_flight,resident_requests,resident_kv_bytes,step_us,tpot_us,worst_tpot_us,"
-      "tokens_per_s,refused\n";
-  for (const SweepPoint& point : result.points) {
-    text += equal_name(point.equal);
-    for (std::size_t axis = 0; axis < point.values.size(); ++axis) {
-      text += "," + quoted(result.config.axes[axis].values[point.values[axis]]);
-    }
-    text += "," + quoted(result.config.variants[point.variant].name);
-    if (ran(point)) {
-      text +=
-          fmt::format(",{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},\n", point.batch, point.in_flight,
-                      point.batch * point.in_flight, point.resident_kv.value(), point.times.step_us,
-                      point.times.tpot_us, point.times.worst_tpot_us, point.times.tokens_per_s);
-    } else {
-      text += fmt::format(",,,,,,,,,{}\n", quoted(point.refused));
+  std::string text = fmt::format("\n{} of {} points cannot be; sweep.csv says why of each.\n",
+                                 grouped(refused), grouped(all));
+  for (std::size_t variant = 0; variant < result.config.variants.size(); ++variant) {
+    const auto is_of = [variant](const SweepPoint& p) { return p.variant == variant; };
+    if (std::none_of(result.points.begin(), result.points.end(),
+                     [&](const SweepPoint& p) { return is_of(p) && ran(p); })) {
+      const auto first = std::find_if(result.points.begin(), result.points.end(), is_of);
+      text += paragraph(fmt::format("No point of {} can be, the first because of {}",
+                                    result.config.variants[variant].name, first->refused));
     }
   }
   return text;
 }
 
-std::string sweep_table(const SweepResult& result) { return MapPrinter(result).text(); }
+}  // namespace
+
+std::string sweep_table(const SweepResult& result) {
+  const SweepConfig& config = result.config;
+  const bool few = result.points.size() <= few_points || config.axes.size() <= 1;
+  const bool compared = config.variants.size() > 1;
+  std::string text;
+  if (few || !compared) {
+    text += points_table(result);
+  }
+  if (compared) {
+    text += (text.empty() ? "" : "\n") + MapPrinter(result).text();
+  }
+  return text + refusals(result);
+}
 
 }  // namespace qfs

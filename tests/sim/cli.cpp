@@ -184,6 +184,22 @@ TEST_CASE("a failed numeric check is one line on stderr") {
   CHECK(line.ends_with(", request 0, which did not see cached position 39\n"));
 }
 
+TEST_CASE("a sweep with a point of wrong numbers ends with 3 and keeps its results") {
+  const Scratch scratch;
+  write_run(scratch);
+  const fs::path file = scratch / "sweep.yaml";
+  std::ofstream(file) << "name: wrong\nrun: run.yaml\nnumerics: on\n"
+                         "axes: {workload.context: [40]}\nvariants:\n  right: {block: early_q}\n"
+                         "  wrong: {block: early_q, numerics.inject.fault: skip_position}\n";
+  const Outcome outcome =
+      qfsim("sweep " + file.string() + " --out " + (scratch / "out").string(), "2>&1");
+  CAPTURE(outcome.text);
+  CHECK(outcome.status == 3);
+  CHECK(outcome.text.find("error: the numeric check failed at 1 of 2 points\n") !=
+        std::string::npos);
+  CHECK(fs::exists(scratch / "out" / "sweep.csv"));
+}
+
 TEST_CASE("a run says whether it replaced earlier results") {
   const Scratch scratch;
   const std::string arguments = run_arguments(write_run(scratch), scratch / "out",

@@ -1,4 +1,5 @@
-// A sweep: its points, which of them can be, what is held equal, and its file's mistakes.
+// A sweep: its points, which of them can be, what is held equal, what is simulated once, and its
+// tables.
 #include "sim/sweep/sweep.hpp"
 
 #include <fmt/format.h>
@@ -6,24 +7,15 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/report/point_analysis.hpp"
+#include "sim/report/text.hpp"
 #include "sim/run/run.hpp"
 #include "sim/sweep/sweep_report.hpp"
-#include "tests/sim/config_support.hpp"
+#include "tests/sim/sweep_support.hpp"
 #include "tests/support/catch.hpp"
 
 namespace qfs::test {
 namespace {
-
-constexpr const char* run_text = R"(
-name: base
-model: {hidden: 64, layers: 2, heads: 8, kv_heads: 4, head_dim: 8, ffn: 96, vocab: 128}
-block: standard
-arrangement: two_device
-workload: {batch: 4, context: 100, tokens: 3}
-compute_device: {preset: ideal, bandwidth: 1 GB/s, launch_overhead: 1 us}
-cache_device: {preset: ideal, bandwidth: 1 GB/s, capacity: 1.1 MB}
-link: {latency: 2 us}
-)";
 
 constexpr const char* sweep_text = R"(
 name: study
@@ -39,20 +31,6 @@ variants:
   three waves: {block: early_q, workload.in_flight: 3}
   four ranks: {arrangement: tensor_parallel, tensor_parallel: {devices: 4}, cache_device: null}
 )";
-
-SweepResult swept(const ConfigFolder& folder, const std::string& text) {
-  folder.write("base.yaml", run_text);
-  return run_sweep(load_sweep_config(folder.write("sweep.yaml", text)));
-}
-
-std::string complaint(const ConfigFolder& folder, const std::string& text) {
-  try {
-    swept(folder, text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "swept";
-}
 
 }  // namespace
 
@@ -82,9 +60,9 @@ TEST_CASE("a point of a sweep is the run with its overrides") {
     }
   }
   const SweepPoint& point = result.points[3 * 4 + 1];
-  CHECK(point.times.step_us == Approx(to_microseconds(first)));
-  CHECK(point.times.tpot_us == Approx(to_microseconds(last - first) / 2));
-  CHECK(point.times.tokens_per_s == Approx(4e6 / point.times.tpot_us));
+  CHECK(point.figures.step_us == Approx(to_microseconds(first)));
+  CHECK(point.figures.tpot_us == Approx(to_microseconds(last - first) / 2));
+  CHECK(point.figures.tokens_per_s == Approx(4e6 / point.figures.tpot_us));
   CHECK(point.resident_kv == Bytes(4 * 1003 * 2 * (2 * 4 * 8 * 2)));
 }
 
@@ -118,32 +96,108 @@ TEST_CASE("the table names the best variant and its gain over the first") {
   const std::string table = sweep_table(result);
   const SweepPoint* best = &result.points[0];
   for (std::size_t i = 1; i < 4; ++i) {
-    best = result.points[i].times.tpot_us < best->times.tpot_us ? &result.points[i] : best;
+    best = result.points[i].figures.tpot_us < best->figures.tpot_us ? &result.points[i] : best;
   }
-  const double gain = result.points[0].times.tpot_us / best->times.tpot_us;
+  const double gain = result.points[0].figures.tpot_us / best->figures.tpot_us;
   CHECK(table.find(fmt::format("{} {:.2f}", result.config.variants[best->variant].name, gain)) !=
         std::string::npos);
   CHECK(table.find("largest batch that fits") != std::string::npos);
 }
 
-TEST_CASE("mistakes in a sweep file, and what is wrong with every variant") {
+TEST_CASE("points of one configuration share one simulation, and no others do") {
   const ConfigFolder folder;
-  const std::string rest = "axes: {workload.context: [1]}\nvariants: {a: {block: standard}}\n";
+  const SweepResult result = swept(folder, R"(
+name: shared
+run: base.yaml
+equal: [wave, resident, memory]
+most_requests: 8
+axes: {workload.batch: [1, 2], link.latency: [1 us, 9 us]}
+variants:
+  standard: {block: standard}
+  two waves: {block: standard, workload.in_flight: 2}
+  one device: {arrangement: colocated, cache_device: null, link: null}
+)");
+  // Of the largest batch there is one, whatever batch is given: 2 x 4 x 3 points and 2 x 3.
+  REQUIRE(result.points.size() == 30);
+  // wave: two batches at two latencies of two variants, and two batches of one device, which has no
+  // link. resident: two waves of one request each are there already; those of half a request cannot
+  // be. memory: two latencies of two variants, and one device.
+  CHECK(result.simulations == 4 + 4 + 2 + 0 + 2 + 2 + 1);
+  for (const SweepPoint& point : result.points) {
+    CAPTURE(name_of(point.equal), point.values, point.variant);
+    const std::string batch = std::to_string(point.batch);
+    if (!point.refused.empty()) {
+      CHECK(point.equal == Equal::resident);
+      continue;
+    }
+    std::vector<std::string> overrides{"numerics.mode=off", "crossovers=off",
+                                       "workload.batch=" + batch};
+    const std::string latency = result.config.axes[1].values[point.values[1]];
+    overrides.push_back(point.variant == 2 ? "link=null" : "link.latency=" + latency);
+    const std::vector<std::string>& own = result.config.variants[point.variant].overrides;
+    overrides.insert(overrides.end(), own.begin(), own.end());
+    const RunConfig config = load_run_config(folder.path() / "base.yaml", overrides);
+    const std::vector<PointAnalysis> alone = analyse(run(config));
+    CHECK(point.figures.step_us == Approx(to_microseconds(to_seconds(alone.at(0).step_time()))));
+    CHECK(point.figures.tokens_per_s == Approx(alone.at(0).speed.tokens_per_s));
+  }
+}
+
+TEST_CASE("few points are all in the table, many only in the maps") {
+  const ConfigFolder folder;
   const std::string head = "name: s\nrun: base.yaml\n";
-  CHECK(complaint(folder, head + rest) == "swept");
-  CHECK(complaint(folder, "run: base.yaml\n" + rest).find("name: missing") != std::string::npos);
-  CHECK(complaint(folder, head + "equals: [wave]\n" + rest).find("did you mean 'equal'") !=
-        std::string::npos);
-  CHECK(complaint(folder, head + "equal: [waves]\n" + rest).find("did you mean 'wave'") !=
-        std::string::npos);
-  CHECK(complaint(folder, head + "axes: {workload.context: 1}\nvariants: {a: {}}\n")
-            .find("a list of values") != std::string::npos);
-  CHECK(complaint(folder, head + "axes: {}\nvariants: {}\n").find("variants: none given") !=
-        std::string::npos);
-  CHECK(complaint(folder, head + "axes: {workload.contxt: [1]}\nvariants: {a: {}}\n")
-            .find("did you mean 'context'") != std::string::npos);
-  CHECK(complaint(folder, "name: s\nrun: none.yaml\n" + rest).find("no such file") !=
-        std::string::npos);
+  const std::string one = "variants: {only: {block: early_q}}\n";
+  const std::string two = "variants: {a: {block: standard}, b: {block: early_q}}\n";
+  const SweepResult points = swept(folder, head + "axes: {workload.context: [7, 70]}\n" + one);
+  const std::string table = sweep_table(points);
+  CHECK(table.find("best variant") == std::string::npos);
+  CHECK(table.find("exposed sweep us") != std::string::npos);
+  CHECK(table.find("staged") == std::string::npos);  // nothing was
+  for (const SweepPoint& point : points.points) {
+    CHECK(table.find(microseconds_text(point.figures.step_us)) != std::string::npos);
+    CHECK(table.find(grouped(point.figures.wire_bytes.value())) != std::string::npos);
+  }
+  const std::string both =
+      sweep_table(swept(folder, head + "axes: {workload.context: [7, 70]}\n" + two));
+  CHECK(both.find("every point") != std::string::npos);
+  CHECK(both.find("best variant") != std::string::npos);
+  std::string many = "1";
+  for (std::size_t i = 2; i <= few_points / 4 + 1; ++i) {
+    many += ", " + std::to_string(i);
+  }
+  const std::string maps = sweep_table(swept(
+      folder, head + "axes: {workload.batch: [1, 2], workload.context: [" + many + "]}\n" + two));
+  CHECK(maps.find("every point") == std::string::npos);
+  CHECK(maps.find("best variant") != std::string::npos);
+}
+
+TEST_CASE("the table says how many points cannot be, and of which variant none can") {
+  const ConfigFolder folder;
+  const std::string table = sweep_table(swept(folder, R"(
+name: s
+run: base.yaml
+axes: {workload.batch: [1, 2]}
+variants: {a: {block: standard}, large: {workload.context: 100 k}}
+)"));
+  CHECK(table.find("2 of 4 points cannot be") != std::string::npos);
+  CHECK(table.find("No point of large can be, the first because of") != std::string::npos);
+  CHECK(table.find("No point of a ") == std::string::npos);
+}
+
+TEST_CASE("the shipped sweeps have no mistakes, and every variant of them can be somewhere") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(QFS_SOURCE_DIR "/configs/sweeps")) {
+    CAPTURE(entry.path().string());
+    const SweepConfig config = load_sweep_config(entry.path());
+    CHECK(config.name == entry.path().stem());
+    std::vector<std::size_t> runs(config.variants.size(), 0);
+    for (const PlannedPoint& planned : plan_points(config)) {
+      runs[planned.point.variant] += planned.run ? 1 : 0;
+    }
+    CHECK(std::count(runs.begin(), runs.end(), 0) == 0);
+    ++files;
+  }
+  CHECK(files >= 5);
 }
 
 }  // namespace qfs::test
