@@ -2,8 +2,8 @@
 // tasks of a list schedule, in double seconds. It is the independent twin of the simulator and
 // shares no code with it; where both apply they must agree.
 //
-// Covers waves of equal requests that share the devices, all arrangements with one pool, and caches
-// split over devices of equal parameters. The semantics are DESIGN.md 4 to 6.
+// Covers waves of equal requests that share the devices, all arrangements, of pools those of one
+// instance, and caches split over devices of equal parameters. The semantics are DESIGN.md 4 to 6.
 #pragma once
 
 #include <vector>

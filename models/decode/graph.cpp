@@ -38,7 +38,7 @@ class RequestBuilder {
   }
 
  private:
-  using EdgesByRank = std::vector<std::vector<Edge>>;
+  using EdgesByRank = std::vector<Edges>;
 
   [[nodiscard]] LayerSetting layer_setting() const {
     const CacheSplit split = cache_split(config_);
@@ -81,7 +81,7 @@ class RequestBuilder {
     }
     const StreamPoint heads = add_each(OpKind::lm_head, origin, inputs);
     const ValueKind choice = config_.ranks == 1 ? ValueKind::token : ValueKind::candidate;
-    std::vector<Edge> chosen;
+    Edges chosen;
     for (const OpId head : heads.writers) {
       chosen.push_back({head, choice});
     }
@@ -100,7 +100,7 @@ class RequestBuilder {
 
 }  // namespace
 
-OpId Graph::add(OpKind kind, Operation origin, std::vector<Edge> inputs) {
+OpId Graph::add(OpKind kind, Operation origin, Edges inputs) {
   origin.id = OpId(operations.size());
   origin.kind = kind;
   origin.inputs = std::move(inputs);

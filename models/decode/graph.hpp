@@ -17,7 +17,7 @@ struct Graph {
   [[nodiscard]] const Operation& operator[](OpId id) const { return operations[id.value()]; }
   [[nodiscard]] Operation& operator[](OpId id) { return operations[id.value()]; }
   /// Adds an operation of the request, layer, step and position of `origin`; gives its id.
-  OpId add(OpKind kind, Operation origin, std::vector<Edge> inputs);
+  OpId add(OpKind kind, Operation origin, Edges inputs);
 };
 
 struct GraphConfig {

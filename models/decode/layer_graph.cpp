@@ -94,7 +94,7 @@ Part LayerBuilder::part_of_shard(std::size_t shard) const {
   return setting_.by_heads ? Part{shard, setting_.shards} : Part{};
 }
 
-OpId LayerBuilder::add(OpKind kind, std::size_t shard, Part part, std::vector<Edge> inputs) {
+OpId LayerBuilder::add(OpKind kind, std::size_t shard, Part part, Edges inputs) {
   Operation operation = origin_;
   operation.shard = shard;
   operation.part = part;
@@ -129,7 +129,7 @@ std::optional<OpId> LayerBuilder::append(std::size_t shard, const Projections& m
     return std::nullopt;
   }
   const Part part = part_of_shard(shard);
-  std::vector<Edge> inputs{{made.k, ValueKind::k, part}, {made.v, ValueKind::v, part}};
+  Edges inputs{{made.k, ValueKind::k, part}, {made.v, ValueKind::v, part}};
   if (landed_[shard]) {  // rows land in the order of their positions
     inputs.push_back({*landed_[shard], ValueKind::order});
   }
@@ -149,7 +149,7 @@ OpId LayerBuilder::sweep(std::size_t shard, const Projections& made) {
   if (own) {
     landed_[shard] = own;
   }
-  std::vector<Edge> inputs{{made.q, ValueKind::q, part}};
+  Edges inputs{{made.q, ValueKind::q, part}};
   if (const std::optional<OpId> wait = append_first ? landed_[shard] : before) {
     inputs.push_back({*wait, ValueKind::order});
   }
@@ -165,7 +165,7 @@ OpId LayerBuilder::values(std::size_t shard, const Projections& made,
                           const std::vector<OpId>& scores) {
   const Part part = part_of_shard(shard);
   const OpId own = scores[shard - graph_[scores.front()].shard];
-  std::vector<Edge> inputs{{own, ValueKind::scores, part}};
+  Edges inputs{{own, ValueKind::scores, part}};
   for (const OpId sharing : setting_.by_heads ? std::vector{own} : scores) {
     inputs.push_back({sharing, ValueKind::extrema, part});
   }
@@ -201,7 +201,7 @@ std::vector<OpId> LayerBuilder::sweep_all(std::size_t rank, const Projections& m
 Edge LayerBuilder::merge(std::size_t rank, const Projections& made,
                          const std::vector<OpId>& sweeps) {
   const Part part = part_of_rank(rank);
-  std::vector<Edge> inputs;
+  Edges inputs;
   if (setting_.weigh_current_token) {
     inputs.push_back({made.v, ValueKind::v, part});
     for (std::size_t i = 0; i < (setting_.by_heads ? sweeps.size() : 1); ++i) {
@@ -220,8 +220,8 @@ Edge LayerBuilder::merge(std::size_t rank, const Projections& made,
   return {add(OpKind::merge, rank, part, std::move(inputs)), ValueKind::attention, part};
 }
 
-std::vector<Edge> LayerBuilder::attention(const ReadPoints& read) {
-  std::vector<Edge> outputs;
+Edges LayerBuilder::attention(const ReadPoints& read) {
+  Edges outputs;
   for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
     const Projections made = project_all(rank, read);
     outputs.push_back(merge(rank, made, sweep_all(rank, made)));
@@ -229,7 +229,7 @@ std::vector<Edge> LayerBuilder::attention(const ReadPoints& read) {
   return outputs;
 }
 
-StreamPoint LayerBuilder::output(const std::vector<Edge>& attention, const StreamPoint& x) {
+StreamPoint LayerBuilder::output(const Edges& attention, const StreamPoint& x) {
   if (setting_.ranks == 1) {
     const StreamPoint base = setting_.hold_residual ? held(x) : x;
     return {{add(OpKind::o, 0, {}, {attention[0], {base.writers[0], ValueKind::residual}})}};
@@ -253,7 +253,7 @@ StreamPoint LayerBuilder::feed_forward(const StreamPoint& x) {
 StreamPoint LayerBuilder::reduce(OpKind kind, const std::vector<OpId>& sums, const StreamPoint& x) {
   StreamPoint reduced;
   for (std::size_t rank = 0; rank < setting_.ranks; ++rank) {
-    std::vector<Edge> inputs{{x.writers[rank], ValueKind::residual}};
+    Edges inputs{{x.writers[rank], ValueKind::residual}};
     for (const OpId sum : sums) {
       inputs.push_back({sum, ValueKind::sum});
     }

@@ -56,9 +56,9 @@ class LayerBuilder {
 
   /// q, k, v, the sweeps, the appends and the merge; gives the operation that holds the attention
   /// output, by rank.
-  std::vector<Edge> attention(const ReadPoints& read);
+  Edges attention(const ReadPoints& read);
   /// x + Wo a.
-  StreamPoint output(const std::vector<Edge>& attention, const StreamPoint& x);
+  StreamPoint output(const Edges& attention, const StreamPoint& x);
   /// x + M(x).
   StreamPoint feed_forward(const StreamPoint& x);
 
@@ -71,7 +71,7 @@ class LayerBuilder {
   };
   [[nodiscard]] Part part_of_rank(std::size_t rank) const { return {rank, setting_.ranks}; }
   [[nodiscard]] Part part_of_shard(std::size_t shard) const;
-  OpId add(OpKind kind, std::size_t shard, Part part, std::vector<Edge> inputs);
+  OpId add(OpKind kind, std::size_t shard, Part part, Edges inputs);
   OpId project(OpKind kind, std::size_t rank, const StreamPoint& x);
   Projections project_all(std::size_t rank, const ReadPoints& read);
   std::optional<OpId> append(std::size_t shard, const Projections& made);

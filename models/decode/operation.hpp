@@ -102,6 +102,9 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
+/// What an operation waits for.
+using Edges = std::vector<Edge>;
+
 /// A value in a message.
 struct Carried {
   ValueKind value = ValueKind::order;
@@ -124,7 +127,7 @@ struct Operation {
   std::size_t positions = 0;
   /// In the order in which the kernel takes its arguments (device_numerics.cpp): of one kind of
   /// value by shard; order edges last.
-  std::vector<Edge> inputs;
+  Edges inputs;
 };
 
 /// The operation that reads the query for a sweep: all of it or its first phase.

@@ -3,14 +3,18 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 
 #include "decode/model_shape.hpp"
 
 namespace qfs {
 
 struct Part {
-  std::size_t index = 0;
-  std::size_t count = 1;  // 1: the whole
+  std::uint32_t index = 0;
+  std::uint32_t count = 1;  // 1: the whole
+  constexpr Part() = default;
+  constexpr Part(std::size_t which, std::size_t of)
+      : index(static_cast<std::uint32_t>(which)), count(static_cast<std::uint32_t>(of)) {}
   auto operator<=>(const Part&) const = default;
 };
 

@@ -8,6 +8,11 @@
 namespace qfs {
 namespace {
 
+/// Asked for every value of a message: the whole must not cost a division.
+std::size_t of_part(std::size_t whole, const Part& part) {
+  return part.count == 1 ? whole : whole / part.count;
+}
+
 std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 Bytes rows_of(std::size_t rows, Format format, std::size_t values) {
@@ -124,7 +129,7 @@ Bytes activation_bytes(const CountingRules& rules, const Operation& operation) {
     return Bytes(0);
   }
   Bytes total = output_bytes(rules, operation);
-  const std::vector<Edge>& inputs = operation.inputs;
+  const Edges& inputs = operation.inputs;
   for (auto edge = inputs.begin(); edge != inputs.end(); ++edge) {
     if (std::find(inputs.begin(), edge, *edge) == edge) {
       total += value_bytes(rules, carried(*edge));
@@ -219,25 +224,25 @@ void add_member(const CountingRules& own, const Operation& operation, Work& work
 }  // namespace
 
 Bytes value_bytes(const CountingRules& rules, const Carried& carried) {
-  const ModelShape shape = part_of(rules.shape, carried.part);
+  const ModelShape& shape = rules.shape;
   const Formats& formats = rules.formats;
+  const std::size_t heads = of_part(shape.heads, carried.part);
   switch (carried.value) {
     case ValueKind::residual:
     case ValueKind::sum:
       return rows_of(1, formats.residual_wire, shape.hidden);
     case ValueKind::q:
     case ValueKind::attention:
-      return rows_of(shape.heads, formats.wire, shape.head_dim);
+      return rows_of(heads, formats.wire, shape.head_dim);
     case ValueKind::k:
     case ValueKind::v:
-      return rows_of(shape.kv_heads, formats.wire, shape.head_dim);
+      return rows_of(of_part(shape.kv_heads, carried.part), formats.wire, shape.head_dim);
     case ValueKind::partial:
-      return rows_of(shape.heads, formats.wire, shape.head_dim) +
-             rows_of(1, Format::fp32, shape.heads);
+      return rows_of(heads, formats.wire, shape.head_dim) + rows_of(1, Format::fp32, heads);
     case ValueKind::extrema:
-      return rows_of(2, Format::fp32, shape.heads);
+      return rows_of(2, Format::fp32, heads);
     case ValueKind::weight:
-      return rows_of(1, Format::fp32, shape.heads);
+      return rows_of(1, Format::fp32, heads);
     case ValueKind::token:
       return Bytes(4);
     case ValueKind::candidate:

@@ -1,6 +1,6 @@
 // The table of what was executed: one row per launch of an operation (all members of its batch),
-// per message and per memory write. Devices and links write it while they run; everything that is
-// reported is derived from it.
+// per message, memory write, copy into a staging buffer and wait of a launch for more to join.
+// Devices and links write it while they run; everything that is reported is derived from it.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@ enum class ResourceKind {
   executor,  // runs operations, one at a time
   writes,    // a device's memory writes that take no executor slot; may overlap
   staging,   // a device's copies into its staging buffer
+  windows,   // a device's launches that wait for more to join; may overlap
   link,      // one direction; messages may overlap in flight
 };
 
@@ -48,14 +49,16 @@ enum class RowKind {
   message,
   prefetch,    // rows of a sweep to come, copied into the staging buffer
   tail_fetch,  // rows of a sweep that its staged block lacks
+  window,      // a launch that waits for more to join, from its first operation on
 };
 
 template <>
-inline constexpr EnumNames<RowKind, 4> enum_names<RowKind>{{
+inline constexpr EnumNames<RowKind, 5> enum_names<RowKind>{{
     {RowKind::operation, "operation"},
     {RowKind::message, "message"},
     {RowKind::prefetch, "prefetch"},
     {RowKind::tail_fetch, "tail_fetch"},
+    {RowKind::window, "window"},
 }};
 
 /// What became of it, in runs with disturbances.
@@ -83,7 +86,8 @@ struct Member {
 struct Row {
   RowId id;
   RowKind kind = RowKind::operation;
-  /// The operation; of a message, its (first) producer; of a prefetch and a tail fetch, the sweep.
+  /// The operation, or that of the launch that waits; of a message, its (first) producer; of a
+  /// prefetch and a tail fetch, the sweep.
   OpKind op = OpKind::embed;
   std::vector<ValueKind> carries;  // message: the values on board
   LayerId layer;
@@ -106,8 +110,8 @@ struct Row {
 
 struct ExecutionTable {
   std::vector<Resource> resources;
-  /// rows[i].id == i, in the order in which they began. A deque: a reference to a row stays good
-  /// while others are added.
+  /// rows[i].id == i, in the order in which they began; a window stands before its launch. A deque:
+  /// a reference to a row stays good while others are added.
   std::deque<Row> rows;
 
   /// Adds a row with the next id.

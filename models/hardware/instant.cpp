@@ -1,5 +1,7 @@
 #include "hardware/instant.hpp"
 
+#include <vector>
+
 namespace qfs {
 
 Instant::Instant(sc_core::sc_module_name name) : sc_module(name) {
@@ -9,31 +11,40 @@ Instant::Instant(sc_core::sc_module_name name) : sc_module(name) {
   dont_initialize();
 }
 
-void Instant::wait_until_settled() { wait_in(last_); }
-void Instant::wait_until_quiet() { wait_in(first_); }
-
-void Instant::wait_in(Waiters& waiters) {
-  ++waiters.count;
+void Instant::at(Stage stage, std::size_t place, std::function<void()> action) {
+  turns_.emplace(std::pair(stage, place), std::move(action));
   ev_look_.notify(sc_core::SC_ZERO_TIME);
-  wait(waiters.ev_go);
 }
 
-void Instant::release(Waiters& waiters) {
-  waiters.count = 0;
-  waiters.ev_go.notify();
+void Instant::in_turn(Stage stage, std::size_t place, const std::function<void()>& action) {
+  sc_core::sc_event ev_done;
+  at(stage, place, [&] {
+    action();
+    ev_done.notify();
+  });
+  wait(ev_done);
 }
 
 /// Looks again, round after round, as long as anything is going on.
 void Instant::look() {
   if (sc_core::sc_pending_activity_at_current_time()) {
     next_trigger(sc_core::SC_ZERO_TIME);
-  } else if (first_.count > 0) {
-    release(first_);
-    if (last_.count > 0) {
-      next_trigger(sc_core::SC_ZERO_TIME);
-    }
-  } else if (last_.count > 0) {
-    release(last_);
+    return;
+  }
+  run_stage();
+  if (!turns_.empty()) {
+    next_trigger(sc_core::SC_ZERO_TIME);
+  }
+}
+
+void Instant::run_stage() {
+  const Stage stage = turns_.begin()->first.first;
+  std::vector<std::function<void()>> actions;
+  while (!turns_.empty() && turns_.begin()->first.first == stage) {
+    actions.push_back(std::move(turns_.extract(turns_.begin()).mapped()));
+  }
+  for (const std::function<void()>& action : actions) {
+    action();
   }
 }
 

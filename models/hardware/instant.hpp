@@ -1,33 +1,42 @@
-// One instant of simulated time is many rounds of the SystemC scheduler. Whoever has to choose
-// among what is there at an instant waits until nothing more happens at it.
+// One instant of simulated time is many rounds of the SystemC scheduler, in an order that the
+// standard leaves open. What depends on an order has a turn: at each instant stage after stage,
+// within a stage place after place.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <systemc>
+#include <utility>
 
 namespace qfs {
+
+enum class Stage {
+  arrivals,  // messages reach their devices; place: the port's index among the resources
+  ends,      // launches end and their results leave; place: the device
+  beside,    // what takes no time and feeds the choices begins; place: the device
+  alarms,    // what the protocol does when something has not happened in time
+  choices,   // devices that are free choose their next launch; place: the device
+  leftover,  // devices that have found nothing do something else; place: the device
+};
 
 class Instant : public sc_core::sc_module {
  public:
   explicit Instant(sc_core::sc_module_name name);
 
-  /// From a thread: returns at the same simulated time, when all else that happens at it has
-  /// happened.
-  void wait_until_settled();
-  /// The same, but before those that call wait_until_settled(): for what takes no time and feeds
-  /// the choices of the others.
-  void wait_until_quiet();
+  /// Calls `action`, which must not wait, at the same simulated time: when all has happened that
+  /// happens at it without a turn, and all earlier stages are over. Whoever has the same stage at
+  /// that moment goes by place; what they set off comes after the last of them. Of one place: in
+  /// the order of the calls.
+  void at(Stage stage, std::size_t place, std::function<void()> action);
+  /// From a thread: the same, and returns when it is done.
+  void in_turn(Stage stage, std::size_t place, const std::function<void()>& action);
 
  private:
-  struct Waiters {
-    int count = 0;
-    sc_core::sc_event ev_go;
-  };
-  void wait_in(Waiters& waiters);
   void look();
-  static void release(Waiters& waiters);
+  void run_stage();
 
-  Waiters first_;
-  Waiters last_;
+  std::multimap<std::pair<Stage, std::size_t>, std::function<void()>> turns_;
   sc_core::sc_event ev_look_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -16,6 +17,40 @@ namespace qfs {
 struct Consumer {
   OpId operation;
   Carried carried;
+};
+
+/// That `consumer` waits for a value of `producer`.
+struct Wait {
+  OpId producer;
+  Consumer consumer;
+};
+
+/// By operation: who waits for it.
+class Consumers {
+ public:
+  Consumers() = default;
+  /// Of one producer in the order of `waits`.
+  Consumers(std::size_t operations, const std::vector<Wait>& waits) : first_(operations + 1) {
+    for (const Wait& wait : waits) {
+      ++first_[wait.producer.value() + 1];
+    }
+    for (std::size_t producer = 0; producer < operations; ++producer) {
+      first_[producer + 1] += first_[producer];
+    }
+    std::vector<std::uint32_t> next = first_;
+    all_.resize(waits.size());
+    for (const Wait& wait : waits) {
+      all_[next[wait.producer.value()]++] = wait.consumer;
+    }
+  }
+
+  std::span<const Consumer> operator[](std::size_t producer) const {
+    return std::span(all_).subspan(first_[producer], first_[producer + 1] - first_[producer]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;  // by operation; and the end
+  std::vector<Consumer> all_;
 };
 
 /// Whether who has the one value has the other too.
@@ -36,8 +71,8 @@ struct Program {
   CountingRules rules;
   std::size_t wave = 1;             // requests that move through the layers together
   std::vector<DeviceId> device_of;  // by operation; of a call, that of the pool's first instance
-  std::vector<std::vector<Consumer>> consumers;  // by operation: who waits for it
-  std::vector<std::size_t> awaited_inputs;       // by operation: for how many inputs it waits
+  Consumers consumers;
+  std::vector<std::uint32_t> awaited_inputs;  // by operation: for how many inputs it waits
   /// By operation: another device waits for the result in this step, so that it goes first.
   std::vector<bool> awaited_elsewhere;
   /// By operation: how many of its wave share its batch key (kind, layer, step and shard).

@@ -1,8 +1,8 @@
 #include "system/calls.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace qfs {
@@ -35,7 +35,10 @@ class Groups {
 class CallBuilder {
  public:
   CallBuilder(Program& program, const Layout& layout)
-      : program_(program), layout_(layout), groups_(program.graph.operations.size()) {
+      : program_(program),
+        layout_(layout),
+        groups_(program.graph.operations.size()),
+        call_of_leader_(program.graph.operations.size(), in_none) {
     program_.call_of.assign(program.graph.operations.size(), in_none);
     program_.reply_of.assign(program.graph.operations.size(), in_none);
   }
@@ -64,14 +67,20 @@ class CallBuilder {
 
   /// All operations on the pool, in the step of `producer`, that read one value of it; and itself.
   void join_neighbours(const Operation& producer) {
-    std::map<Carried, OpId> first;
+    readers_.clear();
     for (const Consumer& consumer : program_.consumers[producer.id.value()]) {
       const Operation& reader = program_.graph[consumer.operation];
       if (!layout_.called(reader) || reader.step != producer.step) {
         continue;
       }
-      const auto [known, added] = first.try_emplace(consumer.carried, reader.id);
-      groups_.join(known->second, reader.id);
+      const auto first = std::find_if(readers_.begin(), readers_.end(), [&](const Consumer& other) {
+        return other.carried == consumer.carried;
+      });
+      if (first == readers_.end()) {
+        readers_.push_back(consumer);
+      } else {
+        groups_.join(first->operation, reader.id);
+      }
       if (layout_.called(producer)) {
         groups_.join(producer.id, reader.id);
       }
@@ -79,17 +88,17 @@ class CallBuilder {
   }
 
   void add_to_call(OpId id) {
-    const auto [known, added] = call_of_leader_.try_emplace(
-        groups_.leader(id), static_cast<std::uint32_t>(program_.calls.size()));
-    if (added) {
+    std::uint32_t& call = call_of_leader_[groups_.leader(id)];
+    if (call == in_none) {
+      call = static_cast<std::uint32_t>(program_.calls.size());
       program_.calls.emplace_back();
     }
-    program_.calls[known->second].push_back(id);
-    program_.call_of[id.value()] = known->second;
+    program_.calls[call].push_back(id);
+    program_.call_of[id.value()] = call;
   }
 
   [[nodiscard]] bool needed_elsewhere(OpId id) const {
-    const auto& consumers = program_.consumers[id.value()];
+    const std::span<const Consumer> consumers = program_.consumers[id.value()];
     return std::any_of(consumers.begin(), consumers.end(),
                        [&](const Consumer& consumer) { return !called(consumer.operation); });
   }
@@ -98,7 +107,7 @@ class CallBuilder {
   /// current token where a calibrated unit weighs it.
   [[nodiscard]] bool goes_ahead(OpId id) const {
     const OpKind kind = program_.graph[id].kind;
-    const auto& consumers = program_.consumers[id.value()];
+    const std::span<const Consumer> consumers = program_.consumers[id.value()];
     const bool key_of_sweep =
         kind == OpKind::k && std::any_of(consumers.begin(), consumers.end(), [&](const auto& c) {
           return program_.graph[c.operation].kind == OpKind::values;
@@ -148,7 +157,8 @@ class CallBuilder {
   Program& program_;
   const Layout& layout_;
   Groups groups_;
-  std::map<std::size_t, std::uint32_t> call_of_leader_;
+  std::vector<Consumer> readers_;              // of one producer: the first of each value
+  std::vector<std::uint32_t> call_of_leader_;  // by operation
 };
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <boost/functional/hash.hpp>
+#include <optional>
+#include <span>
 #include <stdexcept>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
@@ -25,31 +28,24 @@ bool dropped(const Fault& fault, const Operation& consumer, ValueKind value) {
 
 void add_waits(Program& program, const Fault& fault) {
   const std::size_t count = program.graph.operations.size();
-  program.consumers.resize(count);
   program.awaited_inputs.resize(count);
-  std::vector<std::size_t> readers(count);
-  for (const Operation& operation : program.graph.operations) {
-    for (const Edge& edge : operation.inputs) {
-      ++readers[edge.from.value()];
-    }
-  }
-  for (std::size_t producer = 0; producer < count; ++producer) {
-    program.consumers[producer].reserve(readers[producer]);
-  }
+  std::vector<Wait> waits;
+  waits.reserve(2 * count);
   for (const Operation& operation : program.graph.operations) {
     for (const Edge& edge : operation.inputs) {
       if (!dropped(fault, operation, edge.value)) {
-        program.consumers[edge.from.value()].push_back({operation.id, carried(edge)});
+        waits.push_back({edge.from, {operation.id, carried(edge)}});
         ++program.awaited_inputs[operation.id.value()];
       }
     }
   }
+  program.consumers = Consumers(count, waits);
 }
 
 /// Whether anything in the same step waits for the operation. An append that only the next step
 /// reads does not count: it is a write that nothing waits on.
 bool awaited_in_step(const Program& program, const Operation& operation) {
-  const auto& consumers = program.consumers[operation.id.value()];
+  const std::span<const Consumer> consumers = program.consumers[operation.id.value()];
   return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
     return program.graph[consumer.operation].step == operation.step;
   });
@@ -57,7 +53,7 @@ bool awaited_in_step(const Program& program, const Operation& operation) {
 
 bool awaited_elsewhere(const Program& program, OpId id) {
   const Operation& operation = program.graph[id];
-  const auto& consumers = program.consumers[id.value()];
+  const std::span<const Consumer> consumers = program.consumers[id.value()];
   return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
     const Operation& reader = program.graph[consumer.operation];
     return program.device_of[reader.id.value()] != program.device_of[id.value()] &&
@@ -95,15 +91,18 @@ bool struck(const Graph& graph, const Layout& layout, const Fault& fault,
 
 /// Counts the operations of each wave that share a batch key.
 void count_wave_members(Program& program) {
-  std::map<std::tuple<OpKind, LayerId, StepId, std::size_t, std::size_t>, std::uint32_t> counts;
+  using Key = std::array<std::size_t, 5>;
+  std::unordered_map<Key, std::uint32_t, boost::hash<Key>> counts;
   const auto key = [&](const Operation& operation) {
-    return std::tuple(operation.kind, operation.layer, operation.step, operation.shard,
-                      program.wave_of(operation.request));
+    return Key{static_cast<std::size_t>(operation.kind), operation.layer.value(),
+               operation.step.value(), operation.shard, program.wave_of(operation.request)};
   };
   std::vector<const std::uint32_t*> count_of;  // by operation; a map moves no entry
+  count_of.reserve(program.graph.operations.size());
   for (const Operation& operation : program.graph.operations) {
     count_of.push_back(&++counts[key(operation)]);
   }
+  program.wave_members.reserve(count_of.size());
   for (const std::uint32_t* count : count_of) {
     program.wave_members.push_back(*count);
   }
@@ -112,16 +111,15 @@ void count_wave_members(Program& program) {
 /// A request is over with the last of its operations that another step would have waited for: its
 /// last LM head or else the last write to its residual stream.
 void mark_ends(Program& program) {
-  std::map<RequestId, OpId> last;
-  for (const Operation& operation : program.graph.operations) {
-    if (operation.kind != OpKind::append) {
-      last[operation.request] = operation.id;
+  const std::vector<Operation>& operations = program.graph.operations;
+  program.ends_request.resize(operations.size());
+  std::optional<RequestId> seen;
+  std::for_each(operations.rbegin(), operations.rend(), [&](const Operation& operation) {
+    if (operation.kind != OpKind::append && operation.request != seen) {
+      program.ends_request[operation.id.value()] = true;
+      seen = operation.request;
     }
-  }
-  program.ends_request.resize(program.graph.operations.size());
-  for (const auto& [request, operation] : last) {
-    program.ends_request[operation.value()] = true;
-  }
+  });
 }
 
 }  // namespace
@@ -144,6 +142,7 @@ Program make_program(Graph graph, const CountingRules& rules, const Layout& layo
   program.graph = std::move(graph);
   program.rules = rules;
   program.wave = wave;
+  program.device_of.reserve(program.graph.operations.size());
   for (const Operation& operation : program.graph.operations) {
     program.device_of.push_back(layout.device_of(operation));
   }

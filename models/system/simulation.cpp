@@ -51,6 +51,7 @@ System::System(sc_core::sc_module_name name, const SystemConfig& config, const L
       progress_(std::move(progress)),
       log_(program.graph.operations.size()),
       calls_(program),
+      places_(program),
       residents_(config.graph.contexts.size()) {
   if (config.disturbances.any()) {
     timers_ = std::make_unique<Timers>("timers", instant_);
@@ -111,6 +112,7 @@ void System::build_device(DeviceId id) {
     kernels = {numerics_.back().get(), &log_};
   }
   const DeviceContext context{.program = program_,
+                              .places = places_,
                               .table = table_,
                               .calls = calls_,
                               .instant = instant_,
@@ -128,7 +130,7 @@ void System::build_port(const PortRole& port) {
   std::string module = port.name;  // a dot would name a child
   std::replace(module.begin(), module.end(), '.', '_');
   links_.push_back(std::make_unique<LinkDirection>(module.c_str(), config_.link, devices_.size(),
-                                                   table_, table_.resources.size() - 1,
+                                                   table_, table_.resources.size() - 1, instant_,
                                                    config_.disturbances));
   LinkDirection& link = *links_.back();
   MessageSink* entrance = &link;

@@ -60,6 +60,7 @@ class System : public sc_core::sc_module {
   ExecutionTable table_;
   NumericLog log_;
   CallBook calls_;
+  ProgramPlaces places_;
   Instant instant_{"instant"};
   std::size_t residents_;  // requests still decoding
   std::vector<std::unique_ptr<DeviceNumerics>> numerics_;

@@ -22,6 +22,7 @@ std::optional<Activity> activity_of(const Row& row) {
     case RowKind::tail_fetch:
       return Activity::sweep;
     case RowKind::prefetch:
+    case RowKind::window:
       return std::nullopt;
     case RowKind::operation:
       break;

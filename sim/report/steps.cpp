@@ -83,7 +83,8 @@ std::vector<StepTime> steps_of(const ExecutionTable& table) {
 Femtoseconds drained_at(const ExecutionTable& table) {
   Femtoseconds last{0};
   for (const Row& row : table.rows) {
-    last = std::max(last, row.end);
+    const bool never_came = row.is_message() && row.fate == RowFate::lost;
+    last = std::max(last, never_came ? row.start : row.end);
   }
   return last;
 }

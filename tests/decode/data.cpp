@@ -24,7 +24,7 @@ std::vector<float> ramp(std::size_t count, float start) {
   return values;
 }
 
-Operation operation_of(OpKind kind, std::vector<Edge> inputs = {}) {
+Operation operation_of(OpKind kind, Edges inputs = {}) {
   Operation operation;
   operation.kind = kind;
   operation.inputs = std::move(inputs);

@@ -12,6 +12,7 @@ namespace {
 /// Producers on device 3, the owner; each opens a call of the operations that read it.
 struct Bench {
   Program program;
+  std::vector<Wait> waits;
 
   explicit Bench(std::size_t instances = 3) { program.pool_instances = instances; }
 
@@ -20,7 +21,6 @@ struct Bench {
     operation.id = OpId(program.graph.operations.size());
     program.graph.operations.push_back(operation);
     program.device_of.emplace_back(device);
-    program.consumers.emplace_back();
     program.call_of.push_back(in_none);
     program.reply_of.push_back(in_none);
     return operation.id;
@@ -35,9 +35,15 @@ struct Bench {
       const OpId called = add(0);
       program.calls[call].push_back(called);
       program.call_of[called.value()] = call;
-      program.consumers[opener.value()].push_back({called, {}});
+      waits.push_back({opener, {called, {}}});
     }
     return opener;
+  }
+
+  /// With all that has been added.
+  const Program& placed() {
+    program.consumers = Consumers(program.graph.operations.size(), waits);
+    return program;
   }
 
   void reply(const Reply& together) {
@@ -66,7 +72,7 @@ TEST_CASE("a call goes to the instance with the fewest open calls, the lowest am
   for (std::size_t i = 0; i < 6; ++i) {
     openers.push_back(bench.add_call(1));
   }
-  CallBook book(bench.program);
+  CallBook book(bench.placed());
   const auto called = [&](std::size_t i) { return bench.program.calls[i].front(); };
   CHECK(book.device_of(called(0)) == DeviceId(0));  // nobody's yet
   for (std::size_t i = 0; i < 4; ++i) {
@@ -89,7 +95,7 @@ TEST_CASE("a call stays where it is until the last of its operations is done") {
   const OpId first = bench.add_call(2);
   const OpId second = bench.add_call(1);
   const OpId third = bench.add_call(1);
-  CallBook book(bench.program);
+  CallBook book(bench.placed());
   open(bench.program, book, first);
   open(bench.program, book, second);
   const Call& call = bench.program.calls[0];
@@ -107,7 +113,7 @@ TEST_CASE("a launch takes all its calls to one instance") {
   const OpId busy = bench.add_call(1);
   const OpId a = bench.add_call(1);
   const OpId b = bench.add_call(1);
-  CallBook book(bench.program);
+  CallBook book(bench.placed());
   open(bench.program, book, busy);
   const Operation* launched[] = {&bench.program.graph[a], &bench.program.graph[b]};
   book.open_calls(launched);
@@ -122,7 +128,7 @@ TEST_CASE("a result leaves alone, or with the last of its reply") {
   const OpId b = bench.add(0);
   const OpId c = bench.add(0);
   bench.reply({a, b, c});
-  CallBook book(bench.program);
+  CallBook book(bench.placed());
   CHECK(ended(book, alone) == std::vector<OpId>{alone});
   CHECK(ended(book, b).empty());
   CHECK(ended(book, a).empty());
@@ -133,7 +139,7 @@ TEST_CASE("without calls and replies every operation stays and leaves by itself"
   Program program;
   program.graph.operations.resize(2);
   program.device_of = {DeviceId(1), DeviceId(0)};
-  program.consumers.resize(2);
+  program.consumers = Consumers(2, {});
   CallBook book(program);
   open(program, book, OpId(0));
   CHECK(book.device_of(OpId(0)) == DeviceId(1));

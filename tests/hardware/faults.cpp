@@ -60,7 +60,7 @@ Outcome send(std::size_t count, std::int64_t every_fs, const Disturbances& distu
   config.latency = femtoseconds(latency_fs);
   Instant instant("instant");
   Timers timers("timers", instant);
-  LinkDirection link("link", config, 2, outcome.table, 0, disturbances);
+  LinkDirection link("link", config, 2, outcome.table, 0, instant, disturbances);
   const auto alive = [&](DeviceId device) {
     return device != DeviceId(1) || !alive_until_fs || now().value() < *alive_until_fs;
   };
@@ -101,6 +101,7 @@ void check_in_order(const Outcome& outcome) {
 /// called one, and the owner's that reads it.
 Program called_alone(std::size_t calls) {
   Program program;
+  std::vector<Wait> waits;
   program.pool_instances = 2;
   for (std::size_t i = 0; i < 3 * calls; ++i) {
     const bool called = i % 3 == 1;
@@ -109,11 +110,11 @@ Program called_alone(std::size_t calls) {
     program.graph.operations.push_back(operation);
     program.device_of.emplace_back(called ? 0 : 2);
     program.call_of.push_back(called ? static_cast<std::uint32_t>(i / 3) : in_none);
-    program.consumers.emplace_back();
     if (i % 3 < 2) {
-      program.consumers.back().push_back({OpId(i + 1), {ValueKind::residual}});
+      waits.push_back({OpId(i), {OpId(i + 1), {ValueKind::residual}}});
     }
   }
+  program.consumers = Consumers(3 * calls, waits);
   for (std::size_t call = 0; call < calls; ++call) {
     program.calls.push_back({OpId(3 * call + 1)});
   }
@@ -255,14 +256,13 @@ TEST_CASE("a call given anew goes to who has not had it, avoided ones last, then
     operation.id = OpId(program.graph.operations.size());
     program.graph.operations.push_back(operation);
     program.device_of.emplace_back(call == in_none ? 4 : 0);
-    program.consumers.emplace_back();
     program.call_of.push_back(call);
     return operation.id;
   };
   const OpId opener = add(in_none);
   const OpId called = add(0);
   program.calls = {{called}};
-  program.consumers[opener.value()].push_back({called, {}});
+  program.consumers = Consumers(2, {{opener, {called, {}}}});
   CallBook book(program);
   const Operation* launched = &program.graph[opener];
   book.open_calls({&launched, 1});

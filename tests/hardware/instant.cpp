@@ -55,9 +55,10 @@ TEST_CASE(
     sc_core::sc_spawn([&, chooser] {
       sc_core::wait(sc_core::sc_time::from_value(5));
       idle_rounds(chooser);  // not in the same round either
-      instant.wait_until_settled();
-      seen.push_back(arrived);
-      when.push_back(now().value());
+      instant.in_turn(Stage::choices, 0, [&] {
+        seen.push_back(arrived);
+        when.push_back(now().value());
+      });
     });
   }
   sc_core::sc_spawn([&] {
@@ -72,33 +73,58 @@ TEST_CASE(
   CHECK(when == std::vector<std::int64_t>{5, 5});
 }
 
-TEST_CASE("what takes no time goes before the choices, and what it sets off is seen by them") {
+TEST_CASE("stage after stage, and what an earlier one sets off comes before a later one") {
   set_femtosecond_resolution();
   Instant instant("instant");
   std::string order;
   sc_core::sc_event ev_more;
+  const auto note = [&](Stage stage, const char* what) {
+    sc_core::sc_spawn([&, stage, what] { instant.in_turn(stage, 0, [&] { order += what; }); });
+  };
+  note(Stage::leftover, "leftover ");
+  note(Stage::choices, "choice ");
+  note(Stage::alarms, "alarm ");
+  note(Stage::ends, "end ");
+  note(Stage::arrivals, "arrival ");
   sc_core::sc_spawn([&] {
-    instant.wait_until_settled();
-    order += "choice ";
-  });
-  sc_core::sc_spawn([&] {
-    instant.wait_until_quiet();
-    order += "quiet ";
-    ev_more.notify(sc_core::SC_ZERO_TIME);
+    instant.in_turn(Stage::beside, 0, [&] {
+      order += "beside ";
+      ev_more.notify(sc_core::SC_ZERO_TIME);
+    });
   });
   sc_core::sc_spawn([&] {
     sc_core::wait(ev_more);
     idle_rounds(rounds);
-    instant.wait_until_quiet();  // again, at the same instant
-    order += "more ";
+    instant.in_turn(Stage::ends, 0, [&] { order += "another end "; });
   });
   sc_core::sc_spawn([&] {
     idle_rounds(rounds);
-    order += "arrival ";
+    order += "without a turn ";
   });
   sc_core::sc_start();
-  CHECK(order == "arrival quiet more choice ");
+  CHECK(order == "without a turn arrival end beside another end alarm choice leftover ");
   CHECK(now() == Femtoseconds(0));
+}
+
+TEST_CASE("within a stage by place, whoever came first, and nothing they set off in between") {
+  set_femtosecond_resolution();
+  Instant instant("instant");
+  std::string order;
+  sc_core::sc_event ev_set_off;
+  sc_core::sc_spawn([&] {
+    sc_core::wait(ev_set_off);
+    order += "effect ";
+  });
+  for (const std::size_t place : {2, 0, 3, 1}) {
+    sc_core::sc_spawn([&, place] {
+      instant.in_turn(Stage::ends, place, [&] {
+        order += std::to_string(place) + " ";
+        ev_set_off.notify();
+      });
+    });
+  }
+  sc_core::sc_start();
+  CHECK(order == "0 1 2 3 effect ");
 }
 
 TEST_CASE("a choice at one instant does not wait for the next") {
@@ -106,11 +132,10 @@ TEST_CASE("a choice at one instant does not wait for the next") {
   Instant instant("instant");
   std::vector<std::int64_t> when;
   sc_core::sc_spawn([&] {
-    instant.wait_until_settled();
-    when.push_back(now().value());
+    const auto note = [&when] { when.push_back(now().value()); };
+    instant.in_turn(Stage::choices, 0, note);
     sc_core::wait(sc_core::sc_time::from_value(3));
-    instant.wait_until_settled();
-    when.push_back(now().value());
+    instant.in_turn(Stage::choices, 0, note);
   });
   sc_core::sc_spawn([] { sc_core::wait(sc_core::sc_time::from_value(1000)); });
   sc_core::sc_start();
@@ -124,7 +149,8 @@ TEST_CASE("messages to different devices queue on one port, in the order in whic
   config.latency = to_seconds(Femtoseconds(100));
   ExecutionTable table;
   table.resources.push_back({"link.to_cache_devices", ResourceKind::link});
-  LinkDirection port("port", config, 3, table, 0);
+  Instant instant("instant");
+  LinkDirection port("port", config, 3, table, 0, instant);
   Sink first("first");
   Sink second("second");
   port.out_device[1].bind(first);

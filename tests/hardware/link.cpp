@@ -42,7 +42,8 @@ Outcome send(const LinkConfig& config, const std::vector<Sending>& sendings) {
   set_femtosecond_resolution();
   Outcome outcome;
   outcome.table.resources.push_back({"link.to_sink", ResourceKind::link});
-  LinkDirection link("link", config, 1, outcome.table, 0);
+  Instant instant("instant");
+  LinkDirection link("link", config, 1, outcome.table, 0, instant);
   Sink sink("sink");
   link.out_device[0].bind(sink);
   sc_core::sc_spawn([&] {

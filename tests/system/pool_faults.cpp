@@ -112,6 +112,40 @@ TEST_CASE("an instance that stands still mid-call: what it does late is dropped"
   }
 }
 
+TEST_CASE("what two instances have done is logged once: a failure is reported once") {
+  const std::vector<SimulationResult> plain =
+      run_all({{pooled(BlockOrder::early_q, 2), {}, false}});
+  const Row struck = longest_on_pool(plain[0].table);
+  const NumericCase c = pooled(BlockOrder::early_q, 2);
+  SystemConfig config = system_config(c);
+  config.disturbances = with_timeout(60e-6, {{0, middle(struck), Seconds(150e-6)}});
+  config.rules.shape.layers = Disturbed{}.layers;
+  config.fault.kind = FaultKind::wrong_weights;
+  config.fault.operation = struck.op;
+  config.fault.layer = struck.layer;
+  config.fault.step = struck.step;
+  const Inputs inputs({config.rules.shape, c.formats, 5, c.contexts, c.tokens, c.lm_head});
+  const std::function<SimulationResult()> checked = [&] {
+    const NumericRequest request{inputs};
+    return simulate(config, &request);
+  };
+  const SimulationResult result = run_isolated<SimulationResult>({checked}, 1)[0];
+  const auto of_struck = [&struck](const Row& row) {
+    return row.is_operation() && row.op == struck.op && row.layer == struck.layer &&
+           row.step == struck.step;
+  };
+  CHECK(count(result.table, of_struck) > count(plain[0].table, of_struck));
+  std::vector<RequestId> failed;
+  for (const OperationError& error : result.numerics->failures) {
+    if (error.kind == struck.op) {
+      failed.push_back(error.request);
+    }
+  }
+  std::sort(failed.begin(), failed.end());
+  CHECK(!failed.empty());
+  CHECK(std::adjacent_find(failed.begin(), failed.end()) == failed.end());
+}
+
 TEST_CASE("a stall within the time-out makes a launch end later by its length, and no more") {
   constexpr double stall = 5e-6;
   const std::vector<NumericCase> systems{pooled(BlockOrder::early_q, 1)};

@@ -31,7 +31,7 @@ class FusedStack {
   Graph take() { return std::move(graph_); }
 
  private:
-  using Inputs = std::vector<Edge>;
+  using Inputs = Edges;
 
   void add_request(RequestId request) {
     const std::size_t context = config_.contexts[request.value()];

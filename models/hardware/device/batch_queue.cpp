@@ -35,6 +35,7 @@ void BatchQueue::add(const Operation& operation, Femtoseconds now) {
   Batch& batch = place->second;
   if (opened) {
     batch.first_ready = now;
+    batch.members.reserve(program_.wave_members[operation.id.value()]);
   }
   // From behind: most come in their order.
   const auto before =
@@ -55,11 +56,10 @@ std::optional<Femtoseconds> BatchQueue::due(const Batch& batch) const {
         return std::nullopt;
       }
       return batch.ready;
-    case Gather::ready:
-      if (batch.members.size() < residents_) {
-        return batch.first_ready + to_femtoseconds(batching_.window);
-      }
-      return batch.ready;
+    case Gather::ready: {
+      const Femtoseconds closes = batch.first_ready + to_femtoseconds(batching_.window);
+      return batch.members.size() < residents_ ? closes : std::min(closes, batch.ready);
+    }
     case Gather::request:
       break;
   }
@@ -91,7 +91,9 @@ Batch BatchQueue::take(Femtoseconds now) {
     }
   }
   assert(next != batches_.end());
-  return std::move(batches_.extract(next).mapped());
+  Batch batch = std::move(batches_.extract(next).mapped());
+  batch.due = *due(batch);
+  return batch;
 }
 
 }  // namespace qfs

@@ -17,6 +17,7 @@ struct Batch {
   std::vector<const Operation*> members;  // by request; of one request, by step
   Femtoseconds first_ready;               // of the first to be there
   Femtoseconds ready;                     // of the last
+  Femtoseconds due;                       // the policy let it go, set by take()
   bool awaited_elsewhere = false;         // the result of any of them
 };
 

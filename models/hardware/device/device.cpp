@@ -33,6 +33,12 @@ Stalls stalls_of(const DeviceContext& context) {
 /// Cache rows are written beside; all else without a launch belongs to the executor's operations.
 bool is_write(OpKind kind) { return kind == OpKind::append; }
 
+/// What takes no launch saves none by waiting for more.
+Batching without_window(Batching batching) {
+  batching.window = Seconds(0);
+  return batching;
+}
+
 }  // namespace
 
 Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
@@ -49,10 +55,11 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
       executor_(add_resource(context.table, basename(), ResourceKind::executor)),
       writes_(
           add_resource(context.table, std::string(basename()) + ".writes", ResourceKind::writes)),
-      waiting_place_(program_.graph.operations.size()),
-      row_of_(program_.graph.operations.size()),
+      inputs_come_(context.places.needed_by(id).index),
+      inputs_(context.places.needed_by(id).first_slot),
+      row_of_(inputs_come_.size()),
       launches_{{program_, policy.batching, context.residents}, {}},
-      beside_{{program_, policy.batching, context.residents}, {}},
+      beside_{{program_, without_window(policy.batching), context.residents}, {}},
       append_delay_(policy.append_delay),
       outages_(outages_of(context, id)),
       launch_stalls_(stalls_of(context), executor_),
@@ -68,38 +75,29 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
         add_resource(context.table, std::string(basename()) + ".staging", ResourceKind::staging);
     SC_THREAD(stage);
   }
-}
-
-/// Any instance of a pool may get any of its calls.
-bool Device::may_execute(OpId operation) const {
-  const bool called = !program_.calls.empty() && program_.call_of[operation.value()] != in_none;
-  return called ? id_.value() < program_.pool_instances
-                : program_.device_of[operation.value()] == id_;
+  if (policy.batching.window > Seconds(0)) {
+    windows_ =
+        add_resource(context.table, std::string(basename()) + ".windows", ResourceKind::windows);
+  }
 }
 
 void Device::start_of_simulation() {
-  for (OpId id{0}; id.value() < waiting_place_.size(); ++id) {
-    if (!may_execute(id)) {
-      continue;
-    }
-    waiting_place_[id.value()] = static_cast<std::uint32_t>(waiting_.size());
-    waiting_.push_back({program_.awaited_inputs[id.value()], {}});
-    if (waiting_.back().inputs == 0 && own(id)) {
+  for (const OpId id : context_.places.first()) {
+    if (own(id)) {
       note_ready(program_.graph[id]);
     }
   }
 }
 
 void Device::take_input(OpId operation, const Dependency& input) {
-  Waiting& progress = waiting(operation);
-  if (progress.inputs == 0) {
+  const ProgramPlaces::Place& place = context_.places.of(operation);
+  std::uint32_t& come = inputs_come_[place.index];
+  const std::uint32_t awaited = program_.awaited_inputs[operation.value()];
+  if (come == awaited) {
     throw std::logic_error("Device::take_input: an operation got an input that it does not await");
   }
-  if (progress.deps.empty()) {
-    progress.deps.reserve(progress.inputs);
-  }
-  progress.deps.push_back(input);
-  if (--progress.inputs == 0) {
+  inputs_[place.first_slot + come] = input;
+  if (++come == awaited) {
     note_ready(program_.graph[operation]);
   }
 }
@@ -133,23 +131,26 @@ void Device::wait_for_due(Lane& lane) {
 void Device::execute() {
   while (true) {
     wait_for_due(launches_);
-    // What becomes ready at this very instant takes part in the choice.
-    context_.instant.wait_until_settled();
     idle_ = false;
     stand_still();
-    run(launches_.queue.take(now()));
+    Batch batch;
+    RowId row;
+    // What becomes ready at this very instant takes part in the choice.
+    context_.instant.in_turn(Stage::choices, id_.value(), [&] {
+      batch = launches_.queue.take(now());
+      row = begin_row(batch, executor_);
+    });
+    run(batch, row);
     idle_ = true;
     ev_idle_.notify(sc_core::SC_ZERO_TIME);
   }
 }
 
-/// As long as a disturbance wants it; then, too, what is ready at that instant takes part in the
-/// choice.
+/// As long as a disturbance wants it.
 void Device::stand_still() {
   const Femtoseconds until = outages_.resumes(now() + to_femtoseconds(launch_stalls_.next()));
   if (until > now()) {
     wait(to_sc_time(until - now()));
-    context_.instant.wait_until_settled();
   }
   if (outages_.dead(now())) {
     die();
@@ -165,21 +166,25 @@ void Device::die() {
 void Device::execute_beside() {
   while (true) {
     wait_for_due(beside_);
-    context_.instant.wait_until_quiet();
-    begin_beside(beside_.queue.take(now()));
+    context_.instant.in_turn(Stage::beside, id_.value(),
+                             [this] { begin_beside(beside_.queue.take(now())); });
   }
 }
 
-void Device::run(const Batch& batch) {
-  const RowId row = begin_row(batch, executor_);
+void Device::run(const Batch& batch, RowId row) {
   if (prefetcher_ && batch.members.front()->kind == OpKind::sweep) {
-    finish(batch, row, run_sweep(batch, row));
+    end(batch, row, run_sweep(batch, row));
     return;
   }
   const Outputs outputs = compute(batch);
   wait_for_work(context_.table.rows[row.value()].work);
   last_through_outages(row);
-  finish(batch, row, outputs);
+  end(batch, row, outputs);
+}
+
+/// Launches of several devices can end at one instant and have results for one port.
+void Device::end(const Batch& batch, RowId row, const Outputs& outputs) {
+  context_.instant.in_turn(Stage::ends, id_.value(), [&] { finish(batch, row, outputs); });
 }
 
 /// An instance that stands still goes on where it was; one that dies does not.
@@ -253,7 +258,8 @@ void Device::spend_beside(const Batch& batch, const Outputs& outputs) {
   });
 }
 
-RowId Device::begin_row(const Batch& batch, std::size_t resource) {
+/// Of a batch, without times.
+Row Device::blank_row(const Batch& batch, std::size_t resource) {
   const Operation& first = *batch.members.front();
   Row row;
   row.op = first.kind;
@@ -261,19 +267,42 @@ RowId Device::begin_row(const Batch& batch, std::size_t resource) {
   row.shard = first.shard;
   row.step = first.step;
   row.resource = resource;
+  row.members.reserve(batch.members.size());
+  for (const Operation* member : batch.members) {
+    row.members.push_back({member->request, member->step});
+  }
+  return row;
+}
+
+/// How long the batch let others join, if it did.
+void Device::note_window(const Batch& batch) {
+  if (!windows_ || batch.due == batch.first_ready) {
+    return;
+  }
+  Row row = blank_row(batch, *windows_);
+  row.kind = RowKind::window;
+  row.ready = batch.first_ready;
+  row.start = batch.first_ready;
+  row.end = batch.due;
+  context_.table.add(std::move(row));
+}
+
+RowId Device::begin_row(const Batch& batch, std::size_t resource) {
+  note_window(batch);
+  Row row = blank_row(batch, resource);
   row.ready = batch.ready;
   row.start = now();
   row.work = work_of(program_.rules, batch.members);
   for (const Operation* member : batch.members) {
     row.attempt = std::max(row.attempt, context_.calls.attempt(id_, member->id));
-    row.members.push_back({member->request, member->step});
-    for (const Dependency& dep : waiting(member->id).deps) {
-      add_dependency(row.deps, dep);
+    const ProgramPlaces::Place& place = context_.places.of(member->id);
+    for (std::uint32_t input = 0; input < inputs_come_[place.index]; ++input) {
+      add_dependency(row.deps, inputs_[place.first_slot + input]);
     }
   }
   const RowId id = context_.table.add(std::move(row)).id;
   for (const Operation* member : batch.members) {
-    row_of_[member->id.value()] = id;
+    row_of_[context_.places.of(member->id).index] = id;
   }
   return id;
 }

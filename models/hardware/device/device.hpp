@@ -21,6 +21,7 @@
 #include "hardware/device/batch_queue.hpp"
 #include "hardware/device/policy.hpp"
 #include "hardware/device/prefetcher.hpp"
+#include "hardware/device/program_places.hpp"
 #include "hardware/disturbances.hpp"
 #include "hardware/execution_table.hpp"
 #include "hardware/instant.hpp"
@@ -42,6 +43,7 @@ struct DeviceKernels {
 /// What all devices of a system share.
 struct DeviceContext {
   const Program& program;
+  const ProgramPlaces& places;
   ExecutionTable& table;
   CallBook& calls;
   Instant& instant;
@@ -57,7 +59,8 @@ class Device : public sc_core::sc_module, public MessageSink {
   /// The way to each other device, by DeviceId; the own place stays unbound.
   sc_core::sc_vector<sc_core::sc_port<MessageSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND>> out_device;
 
-  /// Adds its resources to the table: `name`, `name`.writes and, if it prefetches, `name`.staging.
+  /// Adds its resources to the table: `name`, `name`.writes, if it prefetches `name`.staging, and
+  /// if its launches wait for more to join `name`.windows.
   Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
          const DevicePolicy& policy, Memory& memory, const DeviceContext& context,
          DeviceKernels kernels);
@@ -68,15 +71,6 @@ class Device : public sc_core::sc_module, public MessageSink {
   void send_again(DeviceId to, const std::vector<MessageItem>& values, int attempt);
 
  private:
-  /// Progress of one of the own operations towards being ready.
-  struct Waiting {
-    std::size_t inputs = 0;  // still to come
-    std::vector<Dependency> deps;
-  };
-  [[nodiscard]] Waiting& waiting(OpId operation) {
-    return waiting_[waiting_place_[operation.value()]];
-  }
-  [[nodiscard]] bool may_execute(OpId operation) const;
   /// Operations that are ready, and the thread that runs them.
   struct Lane {
     BatchQueue queue;
@@ -92,17 +86,20 @@ class Device : public sc_core::sc_module, public MessageSink {
 
   void take_input(OpId operation, const Dependency& input);
   void note_ready(const Operation& operation);
-  void run(const Batch& batch);
+  void run(const Batch& batch, RowId row);
+  void end(const Batch& batch, RowId row, const Outputs& outputs);
   void last_through_outages(RowId row);
   Outputs run_sweep(const Batch& batch, RowId row);
   void stage();
-  void copy(StagedBlock& block);
+  Row& begin_copy(const StagedBlock& block);
   void fetch_tail(const Batch& batch, const Row& sweep, Bytes tail);
   void wait_for_work(const Work& work);
   void wait_for_stream(Bytes bytes);
   void begin_beside(const Batch& batch);
   void spend_beside(const Batch& batch, const Outputs& outputs);
 
+  static Row blank_row(const Batch& batch, std::size_t resource);
+  void note_window(const Batch& batch);
   RowId begin_row(const Batch& batch, std::size_t resource);
   Outputs compute(const Batch& batch);
   void finish(const Batch& batch, RowId row, const Outputs& outputs);
@@ -110,11 +107,13 @@ class Device : public sc_core::sc_module, public MessageSink {
   void send_results(const Batch& batch);
   void note_done(const Operation& operation);
   void note_sent(const Consumer& consumer);
-  void send(DeviceId to, std::vector<MessageItem> items, int attempt = 1);
+  void send(DeviceId to, std::vector<MessageItem> items, int attempt = 1,
+            std::optional<RowId> came_with = {});
   std::vector<MessageItem> unload(const Message& message);
   void pass_on(const Message& message, const std::vector<MessageItem>& items);
   [[nodiscard]] DeviceId next_hop(DeviceId from, OpId consumer) const;
-  [[nodiscard]] Row describe(const std::vector<MessageItem>& items) const;
+  [[nodiscard]] Row describe(const std::vector<MessageItem>& items,
+                             std::optional<RowId> came_with) const;
   [[nodiscard]] bool own(OpId operation) const { return context_.calls.executes(id_, operation); }
   /// Nobody sees any more what becomes of the operation.
   [[nodiscard]] bool over(OpId operation) const {
@@ -127,14 +126,16 @@ class Device : public sc_core::sc_module, public MessageSink {
   DeviceContext context_;
   const Program& program_;
   DeviceKernels kernels_;
-  std::size_t executor_;                      // resource
-  std::size_t writes_;                        // resource
-  std::size_t staging_ = 0;                   // resource
-  std::vector<Waiting> waiting_;              // one for each operation that may be executed here
-  std::vector<std::uint32_t> waiting_place_;  // by operation: in waiting_
-  std::vector<RowId> row_of_;                 // by operation: with which its values are here
-  Lane launches_;                             // one at a time, in the executor
-  Lane beside_;                               // takes no executor slot
+  std::size_t executor_;                // resource
+  std::size_t writes_;                  // resource
+  std::size_t staging_ = 0;             // resource
+  std::optional<std::size_t> windows_;  // likewise, where there is a window
+  // Of the operations that may be executed here, by place:
+  std::vector<std::uint32_t> inputs_come_;
+  std::vector<Dependency> inputs_;  // by slot
+  std::vector<RowId> row_of_;
+  Lane launches_;  // one at a time, in the executor
+  Lane beside_;    // takes no executor slot
   std::optional<Prefetcher> prefetcher_;
   bool idle_ = true;
   sc_core::sc_event ev_idle_;

@@ -71,22 +71,25 @@ DeviceId Device::next_hop(DeviceId from, OpId consumer) const {
 }
 
 /// All of a message's row but what the link adds.
-Row Device::describe(const std::vector<MessageItem>& items) const {
+Row Device::describe(const std::vector<MessageItem>& items, std::optional<RowId> came_with) const {
   const Operation& first = program_.graph[items.front().producer];
   Row row;
   row.op = first.kind;
   row.layer = first.layer;
   row.shard = first.shard;
   row.step = first.step;
+  row.members.reserve(items.size());
   for (const MessageItem& item : items) {
     const Operation& producer = program_.graph[item.producer];
-    const RowId made_by = row_of_[item.producer.value()];
-    if (own(item.producer)) {
+    const RowId made_by = came_with ? *came_with : row_of_[context_.places.of(item.producer).index];
+    if (!came_with) {
       row.attempt = std::max(row.attempt, context_.calls.attempt(id_, item.producer));
     }
     add_once(row.carries, item.carried.value);
     row.members.push_back({producer.request, producer.step});
-    add_dependency(row.deps, {made_by, context_.table.rows[made_by.value()].end});
+    if (row.deps.empty() || row.deps.back().row != made_by) {
+      add_dependency(row.deps, {made_by, context_.table.rows[made_by.value()].end});
+    }
     row.wire_bytes += value_bytes(program_.rules, item.carried);
   }
   std::sort(row.members.begin(), row.members.end());
@@ -94,11 +97,13 @@ Row Device::describe(const std::vector<MessageItem>& items) const {
   return row;
 }
 
-void Device::send(DeviceId to, std::vector<MessageItem> items, int attempt) {
+/// `came_with`: the message that brought the values, if they were not made here.
+void Device::send(DeviceId to, std::vector<MessageItem> items, int attempt,
+                  std::optional<RowId> came_with) {
   auto message = std::make_shared<Message>();
   message->from = id_;
   message->to = to;
-  message->row = describe(items);
+  message->row = describe(items, came_with);
   message->row.attempt = std::max(message->row.attempt, attempt);
   message->items = std::move(items);
   if (kernels_.numerics != nullptr) {
@@ -158,7 +163,6 @@ void Device::put(std::shared_ptr<Message> message) {
 void Device::pass_on(const Message& message, const std::vector<MessageItem>& items) {
   std::map<DeviceId, std::vector<MessageItem>> passed;
   for (const MessageItem& item : items) {
-    row_of_[item.producer.value()] = message.row.id;
     for (const Consumer& consumer : program_.consumers[item.producer.value()]) {
       const bool through_here =
           !own(consumer.operation) && next_hop(message.from, consumer.operation) == id_;
@@ -168,7 +172,7 @@ void Device::pass_on(const Message& message, const std::vector<MessageItem>& ite
     }
   }
   for (auto& [to, values] : passed) {
-    send(to, std::move(values));
+    send(to, std::move(values), 1, message.row.id);
   }
 }
 

@@ -53,18 +53,23 @@ void Device::fetch_tail(const Batch& batch, const Row& sweep, Bytes tail) {
 /// While the executor has nothing to do. A copy that has begun goes on beside a launch.
 void Device::stage() {
   while (true) {
-    context_.instant.wait_until_settled();
-    wait(sc_core::SC_ZERO_TIME);  // who executes at this instant has taken its launch
-    StagedBlock* block = idle_ ? prefetcher_->begin_next() : nullptr;
+    StagedBlock* block = nullptr;
+    Row* row = nullptr;
+    context_.instant.in_turn(Stage::leftover, id_.value(), [&] {
+      block = idle_ ? prefetcher_->begin_next() : nullptr;
+      row = block != nullptr ? &begin_copy(*block) : nullptr;
+    });
     if (block == nullptr) {
       wait(ev_idle_);
     } else {
-      copy(*block);
+      wait_for_stream(block->bytes);
+      row->end = now();
+      prefetcher_->note_copied(*block);
     }
   }
 }
 
-void Device::copy(StagedBlock& block) {
+Row& Device::begin_copy(const StagedBlock& block) {
   const Operation& first = *block.sweeps.front();
   Row prefetch;
   prefetch.kind = RowKind::prefetch;
@@ -79,10 +84,7 @@ void Device::copy(StagedBlock& block) {
   prefetch.ready = now();
   prefetch.start = now();
   prefetch.work.kv_read_bytes = block.bytes;
-  Row& row = context_.table.add(std::move(prefetch));
-  wait_for_stream(block.bytes);
-  row.end = now();
-  prefetcher_->note_copied(block);
+  return context_.table.add(std::move(prefetch));
 }
 
 }  // namespace qfs

@@ -9,19 +9,20 @@ namespace qfs {
 
 LinkDirection::LinkDirection(sc_core::sc_module_name name, const LinkConfig& config,
                              std::size_t devices, ExecutionTable& table, std::size_t resource,
-                             const Disturbances& disturbances)
+                             Instant& instant, const Disturbances& disturbances)
     : sc_module(name),
       out_device("out_device", devices),
       config_(config),
       table_(table),
       resource_(resource),
+      instant_(instant),
       jitter_random_(config.jitter_seed, resource),
       stalls_(disturbances.stalls, resource),
       faults_(disturbances.messages),
       loss_random_(random_of(faults_.seed, DrawFor::loss, resource)),
       lateness_random_(random_of(faults_.seed, DrawFor::lateness, resource)) {
   SC_HAS_PROCESS(LinkDirection);
-  SC_METHOD(deliver);
+  SC_METHOD(wait_for_turn);
   sensitive << ev_arrival_;
   dont_initialize();
 }
@@ -62,6 +63,10 @@ void LinkDirection::put(std::shared_ptr<Message> message) {
   if (place == in_flight_.begin()) {
     ev_arrival_.notify(to_sc_time(place->first - now()));
   }
+}
+
+void LinkDirection::wait_for_turn() {
+  instant_.at(Stage::arrivals, resource_, [this] { deliver(); });
 }
 
 void LinkDirection::deliver() {

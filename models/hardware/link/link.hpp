@@ -16,6 +16,7 @@
 #include "hardware/config.hpp"
 #include "hardware/disturbances.hpp"
 #include "hardware/execution_table.hpp"
+#include "hardware/instant.hpp"
 #include "hardware/protocol/stall_source.hpp"
 
 namespace qfs {
@@ -51,12 +52,14 @@ class LinkDirection : public sc_core::sc_module, public MessageSink {
 
   /// Rows go to `table` under `resource`.
   LinkDirection(sc_core::sc_module_name name, const LinkConfig& config, std::size_t devices,
-                ExecutionTable& table, std::size_t resource, const Disturbances& disturbances = {});
+                ExecutionTable& table, std::size_t resource, Instant& instant,
+                const Disturbances& disturbances = {});
 
   /// Takes the message now; it queues for the port. row.wire_bytes says how long it is.
   void put(std::shared_ptr<Message> message) override;
 
  private:
+  void wait_for_turn();
   void deliver();
   [[nodiscard]] Femtoseconds next_jitter();
   void disturb(Row& row);
@@ -64,6 +67,7 @@ class LinkDirection : public sc_core::sc_module, public MessageSink {
   LinkConfig config_;
   ExecutionTable& table_;
   std::size_t resource_;
+  Instant& instant_;
   Random jitter_random_;
   std::uint64_t messages_ = 0;
   Femtoseconds port_free_;

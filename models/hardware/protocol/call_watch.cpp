@@ -23,7 +23,7 @@ CallWatch::CallWatch(const Program& program, CallBook& book, Timers& timers, Cal
 /// Which calls read the producer from outside, and what of its own call is read there.
 void CallWatch::learn(const Operation& producer) {
   const std::uint32_t own = call_of(producer.id);
-  const auto& consumers = program_.consumers[producer.id.value()];
+  const std::span<const Consumer> consumers = program_.consumers[producer.id.value()];
   for (const Consumer& consumer : consumers) {
     const std::uint32_t call = call_of(consumer.operation);
     if (call == own) {
@@ -128,7 +128,7 @@ bool CallWatch::over(OpId operation) const {
 
 /// The owner and those behind it have a use for everything.
 bool CallWatch::has_reader(DeviceId at, const MessageItem& item) const {
-  const auto& consumers = program_.consumers[item.producer.value()];
+  const std::span<const Consumer> consumers = program_.consumers[item.producer.value()];
   return !is_instance(at) ||
          std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
            const std::uint32_t call = call_of(consumer.operation);

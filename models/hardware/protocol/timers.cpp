@@ -24,13 +24,16 @@ void Timers::run() {
     } else if (pending_.begin()->first > now()) {
       wait(to_sc_time(pending_.begin()->first - now()), ev_set_);
     } else {
-      instant_.wait_until_quiet();
-      while (!pending_.empty() && pending_.begin()->first <= now()) {
-        const std::function<void()> action = std::move(pending_.begin()->second);
-        pending_.erase(pending_.begin());
-        action();
-      }
+      instant_.in_turn(Stage::alarms, 0, [this] { go_off(); });
     }
+  }
+}
+
+void Timers::go_off() {
+  while (!pending_.empty() && pending_.begin()->first <= now()) {
+    const std::function<void()> action = std::move(pending_.begin()->second);
+    pending_.erase(pending_.begin());
+    action();
   }
 }
 

@@ -20,6 +20,7 @@ class Timers : public sc_core::sc_module {
 
  private:
   void run();
+  void go_off();
 
   Instant& instant_;
   std::multimap<Femtoseconds, std::function<void()>> pending_;

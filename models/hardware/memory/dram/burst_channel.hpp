@@ -1,0 +1,117 @@
+// One channel of the command-level model: a controller with a bounded queue, first-ready
+// first-come-first-served, and the banks behind it.
+//
+// At each instant it issues, per command bus, the first of these that the rules allow:
+//   1. the access for which a row was opened, oldest first;
+//   2. the refresh that is due, and the precharge that it needs: while an all-bank refresh is owed
+//      nothing of 3 is issued on the channel, while a refresh of one bank is, nothing to that bank;
+//   3. the next command (access, activate or precharge) of a queued request, oldest first; a row
+//      is not closed before the access of 1 is served.
+// Reads go before writes until write_drain_from writes wait or no reads do; then writes go until
+// write_drain_to are left. A served or activated request leaves its place in the queue to the next
+// one, which can be considered at the next tick. (The order of Ramulator 2.1's controllers.)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "hardware/memory/dram/burst_feed.hpp"
+#include "hardware/memory/dram/earliest_times.hpp"
+#include "hardware/memory/dram/refresh_duty.hpp"
+#include "hardware/memory/dram/request_queue.hpp"
+
+namespace qfs::dram {
+
+class BurstChannel {
+ public:
+  BurstChannel(const DramConfig& config, std::uint32_t number);
+
+  /// Issues what can be issued up to and including `limit`; with limit `never`, until all bursts
+  /// are served. Ends are written into `offered`. Every command goes to `trace`, if there is one.
+  void advance(Offered& offered, Tick limit, std::vector<IssuedCommand>* trace);
+
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  /// A command that could be next: the earliest wins, then the one of the lowest key.
+  struct Choice {
+    Tick tick = never;
+    std::int64_t key = 0;
+    std::int32_t request = nobody;
+    std::uint32_t bank = 0;
+    Command command{};
+
+    void consider(Tick other_tick, std::int64_t class_key, Command other_command,
+                  const Candidate& other) {
+      const std::int64_t other_key = class_key + other.order;
+      if (other_tick < tick || (other_tick == tick && other_key < key)) {
+        *this = {other_tick, other_key, other.request, other.bank, other_command};
+      }
+    }
+  };
+
+  /// Issues one command, or moves time to where one may become possible; false if nothing happens
+  /// up to `limit`.
+  bool step(Offered& offered, Tick limit);
+  [[nodiscard]] bool is_idle() const;
+  void fill(const Offered& offered);
+  void skip_idle_refreshes(Tick limit);
+  void choose();
+  void consider_refresh();
+  void consider_hits(Direction direction);
+  void consider_misses(Direction direction);
+  Direction direction_in_turn();
+
+  void issue_column(Offered& offered, Choice choice);
+  void issue_row(const Choice& choice);
+  void issue_refresh(const Choice& choice);
+  bool start_data_clock(Choice& choice);
+  void close_behind(std::uint32_t bank, Tick tick);
+  void close_bank(std::uint32_t bank);
+  void issue_second_half();
+  void put_on_bus(Command command, std::uint32_t bank, std::uint32_t row, Tick tick);
+  void record(Command command, std::uint32_t bank, std::uint32_t row, Tick tick, bool implied);
+
+  [[nodiscard]] std::size_t bus_of(Command command) const {
+    return row_bus_ && !is_column(command) ? 1 : 0;
+  }
+  [[nodiscard]] Tick legal(Command command, std::uint32_t bank) const {
+    const Tick tick = std::max({now_, bus_free_[bus_of(command)], times_.of(command, bank)});
+    const bool any_edge = command == Command::precharge || command == Command::precharge_all;
+    return any_edge ? tick : on_edge(tick);
+  }
+  [[nodiscard]] Tick on_edge(Tick tick) const { return (tick + edge_) & ~edge_; }
+
+  DramConfig config_;
+  std::uint32_t number_;
+  AddressMap map_;
+  BurstFeed feed_;
+  RequestQueue queue_;
+  EarliestTimes times_;
+  RefreshDuty refresh_;
+  Counters counters_;
+
+  Tick now_ = 0;
+  Tick edge_ = 0;  // ticks_per_clock - 1
+  bool row_bus_ = false;
+  std::array<Tick, 2> bus_free_{};
+  std::array<Choice, 2> choice_;  // by bus
+  bool places_freed_ = true;      // since the queue was filled
+  bool fill_deferred_ = false;    // to the next tick
+  bool drains_writes_ = false;
+  std::vector<std::uint16_t> open_banks_;  // by rank
+  std::vector<std::uint16_t> aside_;       // requests that wait aside, by rank
+  std::uint32_t banks_open_ = 0;
+
+  Tick second_from_ = never;  // second half of an activate under way
+  Tick second_deadline_ = never;
+  std::uint32_t second_bank_ = 0;
+  Tick data_clock_until_ = 0;
+  Tick read_end_ = 0;  // from the command to the end of its data
+  Tick write_end_ = 0;
+  std::array<Tick, command_count> bus_ticks_{};
+  std::vector<IssuedCommand>* trace_ = nullptr;
+};
+
+}  // namespace qfs::dram

@@ -1,0 +1,145 @@
+#include "hardware/memory/dram/request_queue.hpp"
+
+#include <cassert>
+
+namespace qfs::dram {
+
+void Candidates::insert(const Candidate& candidate) {
+  std::size_t i = items_.size();
+  items_.push_back(candidate);
+  for (; i > 0 && items_[i - 1].order > candidate.order; --i) {
+    items_[i] = items_[i - 1];
+  }
+  items_[i] = candidate;
+}
+
+std::size_t Candidates::find(std::int64_t order) const {
+  std::size_t i = 0;
+  while (items_[i].order != order) {
+    ++i;
+    assert(i < items_.size());
+  }
+  return i;
+}
+
+void Candidates::erase(std::int64_t order) {
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(find(order)));
+}
+
+void Candidates::replace(std::int64_t order, const Candidate& younger) {
+  std::size_t i = find(order);
+  for (; i + 1 < items_.size() && items_[i + 1].order < younger.order; ++i) {
+    items_[i] = items_[i + 1];
+  }
+  items_[i] = younger;
+}
+
+RequestQueue::RequestQueue(std::size_t banks, std::size_t reads, std::size_t writes)
+    : room_{reads, writes},
+      pool_(reads + writes + banks),
+      lanes_(2 * banks),
+      open_row_(banks, no_row),
+      aside_of_(banks, nobody),
+      hits_{Candidates(banks), Candidates(banks)},
+      misses_{Candidates(banks), Candidates(banks)},
+      aside_(banks) {
+  free_.reserve(pool_.size());
+  for (std::size_t i = pool_.size(); i-- > 0;) {
+    free_.push_back(static_cast<std::int32_t>(i));
+  }
+}
+
+void RequestQueue::put_forward(Candidates& list, std::int32_t& slot, std::int32_t index) {
+  if (slot == index) {
+    return;
+  }
+  if (slot != nobody) {
+    list.erase(at(slot).order);
+  }
+  slot = index;
+  if (index != nobody) {
+    list.insert({at(index).order, index, at(index).bank});
+  }
+}
+
+void RequestQueue::push(Direction direction, std::uint32_t bank, std::uint32_t row,
+                        std::uint32_t transaction) {
+  assert(has_room(direction));
+  const std::int32_t index = free_.back();
+  free_.pop_back();
+  Lane& lane = this->lane(direction, bank);
+  at(index) = {row, bank, transaction, direction, orders_++, lane.last, nobody};
+  (lane.last == nobody ? lane.first : at(lane.last).next) = index;
+  lane.last = index;
+  const bool is_hit = row == open_row_[bank];
+  std::int32_t& oldest = is_hit ? lane.hit : lane.miss;
+  if (oldest == nobody) {
+    put_forward((is_hit ? hits_ : misses_)[side(direction)], oldest, index);
+  }
+  ++size_[side(direction)];
+}
+
+void RequestQueue::unlink(std::int32_t index) {
+  const Request& request = at(index);
+  Lane& lane = this->lane(request.direction, request.bank);
+  (request.previous == nobody ? lane.first : at(request.previous).next) = request.next;
+  (request.next == nobody ? lane.last : at(request.next).previous) = request.previous;
+  --size_[side(request.direction)];
+}
+
+void RequestQueue::find_again(Direction direction, std::uint32_t bank) {
+  Lane& lane = this->lane(direction, bank);
+  std::int32_t hit = nobody;
+  std::int32_t miss = nobody;
+  for (std::int32_t i = lane.first; i != nobody && (hit == nobody || miss == nobody);
+       i = at(i).next) {
+    std::int32_t& oldest = at(i).row == open_row_[bank] ? hit : miss;
+    oldest = oldest == nobody ? i : oldest;
+  }
+  put_forward(hits_[side(direction)], lane.hit, hit);
+  put_forward(misses_[side(direction)], lane.miss, miss);
+}
+
+void RequestQueue::open_for(std::int32_t index) {
+  const Request& request = at(index);
+  assert(open_row_[request.bank] == no_row && aside_of_[request.bank] == nobody);
+  unlink(index);
+  open_row_[request.bank] = request.row;
+  find_again(Direction::read, request.bank);
+  find_again(Direction::write, request.bank);
+  aside_of_[request.bank] = index;
+  aside_.insert({request.order, index, request.bank});
+}
+
+void RequestQueue::close(std::uint32_t bank) {
+  assert(aside_of_[bank] == nobody);
+  open_row_[bank] = no_row;
+  find_again(Direction::read, bank);
+  find_again(Direction::write, bank);
+}
+
+void RequestQueue::remove(std::int32_t index) {
+  const Request& request = at(index);
+  if (aside_of_[request.bank] == index) {
+    aside_of_[request.bank] = nobody;
+    aside_.erase(request.order);
+  } else {
+    Lane& lane = this->lane(request.direction, request.bank);
+    assert(lane.hit == index);
+    std::int32_t next = request.next;
+    while (next != nobody && at(next).row != request.row) {
+      next = at(next).next;
+    }
+    Candidates& hits = hits_[side(request.direction)];
+    if (next == nobody) {
+      hits.erase(request.order);
+    } else {
+      hits.replace(request.order, {at(next).order, next, request.bank});
+    }
+    lane.hit = next;
+    unlink(index);
+  }
+  free_.push_back(index);
+}
+
+}  // namespace qfs::dram
