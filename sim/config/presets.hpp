@@ -1,4 +1,4 @@
-// Named model shapes, devices and links: a file each, in a tree of configurations.
+// Named model shapes, devices, links and memories: a file each, in a tree of configurations.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,15 @@
 
 namespace qfs {
 
-enum class PresetKind { model, hardware, link };
+enum class PresetKind { model, hardware, link, memory };
 
 /// The names are the folders within configs/.
 template <>
-inline constexpr EnumNames<PresetKind, 3> enum_names<PresetKind>{{
+inline constexpr EnumNames<PresetKind, 4> enum_names<PresetKind>{{
     {PresetKind::model, "models"},
     {PresetKind::hardware, "hardware"},
     {PresetKind::link, "links"},
+    {PresetKind::memory, "memory"},
 }};
 
 /// The folders in which presets are looked for, first first: the nearest `configs` at or above

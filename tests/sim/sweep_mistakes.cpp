@@ -92,7 +92,7 @@ TEST_CASE("mistakes in the variants of a sweep") {
                   "sweep.yaml:4: variants.a.compare: changes nothing", "");
 }
 
-TEST_CASE("what keeps every point from being is told; what keeps one is noted") {
+TEST_CASE("what keeps every point from being is told, what keeps one is noted") {
   const ConfigFolder folder;
   check_message(sweep_complaint(folder, head + "axes: {workload.context: [1 M]}\n" + variants),
                 "--set workload.context=1 M: cache_device.capacity", "");

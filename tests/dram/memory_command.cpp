@@ -1,0 +1,113 @@
+// `qfsim memory` as a user runs it.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/dram/dram_support.hpp"
+#include "tests/support/catch.hpp"
+
+namespace qfs {
+namespace {
+
+struct Outcome {
+  int status = -1;
+  std::string text;
+};
+
+Outcome memory(const std::string& arguments, const std::string& streams = "2>/dev/null") {
+  const std::string command = std::string(QFSIM_BINARY) + " memory " + arguments + " " + streams;
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    outcome.text.append(buffer.data(), count);
+  }
+  outcome.status = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+nlohmann::json json_of(const std::string& arguments) {
+  const Outcome outcome = memory(arguments + " --json");
+  REQUIRE(outcome.status == 0);
+  return nlohmann::json::parse(outcome.text);
+}
+
+TEST_CASE("sizes are binary however they are spelt") {
+  const nlohmann::json one = json_of("hbm2 --pattern sequential --bytes 1MiB");
+  CHECK(one["bytes"] == 1 << 20);
+  for (const char* size : {"'1 MB'", "'1 Mi'", "1Mi", "1024KiB", "1048576", "'1048576 B'"}) {
+    CHECK(json_of(std::string("hbm2 --pattern sequential --bytes ") + size) == one);
+  }
+}
+
+TEST_CASE("what is printed is what the model computes") {
+  const nlohmann::json json = json_of(
+      "ddr5-4800 --pattern alternating --bytes 4MiB --second 64MiB --chunk 8KiB "
+      "--set controller.read_queue=16");
+  dram::Access access;
+  access.pattern = dram::Pattern::alternating;
+  access.bytes = Bytes(4 << 20);
+  access.second_place = Bytes(64 << 20);
+  access.chunk = Bytes(8192);
+  const dram::Characterisation result =
+      dram::characterise(test::with_queue("ddr5-4800", 16), access, dram::Tier::burst);
+  const double us = to_microseconds(result.time);
+  CHECK(json["time_us"].get<double>() == us);
+  CHECK(json["gb_per_s"].get<double>() == Approx((4 << 20) / us / 1e3));
+  CHECK(json["share_of_peak"].get<double>() == Approx((4 << 20) / us / 1e3 / 76.8));
+  CHECK(json["single_read_ns"].get<double>() == Approx((34 + 34 + 8) / 2.4));
+  CHECK(json["refreshes"] == result.counters.refreshes());
+  CHECK(json["row_hits"] == result.counters.row_hits());
+  CHECK(json["bursts"] == (4 << 20) / 64);
+}
+
+TEST_CASE("the ideal tier divides by the peak") {
+  const nlohmann::json json = json_of("hbm2 --pattern sequential --bytes 1TiB --tier ideal");
+  CHECK(json["time_us"].get<double>() == Approx(std::exp2(40) / 256e3));
+  CHECK(json["share_of_peak"].get<double>() == Approx(1));
+  CHECK_FALSE(json.contains("refreshes"));
+}
+
+TEST_CASE("a table for people") {
+  const Outcome outcome = memory("ddr4-3200 --pattern stride --bytes 64KiB");
+  CHECK(outcome.status == 0);
+  for (const char* text : {"ddr4-3200, stride reads", "share of peak", "of 51.2 GB/s",
+                           "single read    30.0 ns", "row hits", "refreshes"}) {
+    CHECK(outcome.text.find(text) != std::string::npos);
+  }
+  CHECK(memory("--help").status == 0);
+}
+
+TEST_CASE("a wrong question is refused in one line") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "PRESET is missing"},
+      {"hbm2 --bytes 1Mi", "--pattern is missing"},
+      {"hbm2 --pattern sequential", "--bytes is missing"},
+      {"hbm9 --pattern sequential --bytes 1Mi", "'hbm9' is no preset"},
+      {"hbm2 --pattern random --bytes 1Mi", "--pattern: 'random'"},
+      {"hbm2 --pattern sequential --bytes 0", "--bytes: '0'"},
+      {"hbm2 --pattern sequential --bytes -1", "--bytes: '-1'"},
+      {"hbm2 --pattern sequential --bytes 1.5Mi", "--bytes: '1.5Mi'"},
+      {"hbm2 --pattern sequential --bytes 1Mb", "--bytes: '1Mb'"},
+      {"hbm2 --pattern sequential --bytes 1TiB", "--bytes: '1TiB'"},
+      {"hbm2 --pattern sequential --bytes 99999999999999999999", "--bytes"},
+      {"hbm2 --pattern sequential --bytes 1Mi --tier stream", "--tier: 'stream'"},
+      {"hbm2 --pattern sequential --bytes 1Mi --every 2", "--every: given"},
+      {"hbm2 --pattern stride --bytes 1Mi --every 0", "--every: '0'"},
+      {"hbm2 --pattern sequential --bytes 1Mi --set timing.nope=1", "timing.nope"},
+      {"hbm2 --pattern sequential --bytes 1Mi --fast", "--fast"}};
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = memory(arguments, "2>&1 >/dev/null");
+    INFO(arguments << ": " << outcome.text);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.text.find(message) != std::string::npos);
+    CHECK(std::ranges::count(outcome.text, '\n') == 1);
+  }
+}
+
+}  // namespace
+}  // namespace qfs
