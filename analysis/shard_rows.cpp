@@ -6,17 +6,17 @@ namespace qfs {
 
 ShardRows::ShardRows(const AnalyticParameters& parameters, std::size_t wave)
     : by_heads_(parameters.split.by == SplitBy::heads), rows_(parameters.split.devices) {
-  const std::size_t n = parameters.context;
   const std::size_t c = rows_.size();
+  const bool scattered = parameters.split.by == SplitBy::any && c > 1;
   for (std::size_t shard = 0; shard < c; ++shard) {
-    const std::size_t even = (shard + 1) * n / c - shard * n / c;
-    rows_[shard].assign(parameters.batch, by_heads_ ? n : even);
-    if (parameters.split.by == SplitBy::any && c > 1) {
-      for (std::size_t member = 0; member < parameters.batch; ++member) {
-        const std::size_t request = wave * parameters.batch + member;
-        assert(request < parameters.scattered_rows.size());
-        rows_[shard][member] = parameters.scattered_rows[request].at(shard);
-      }
+    for (std::size_t member = 0; member < parameters.batch; ++member) {
+      const std::size_t n = parameters.context_of(member);
+      const std::size_t even = (shard + 1) * n / c - shard * n / c;
+      const std::size_t request = wave * parameters.batch + member;
+      assert(!scattered || request < parameters.scattered_rows.size());
+      rows_[shard].push_back(scattered   ? parameters.scattered_rows[request].at(shard)
+                             : by_heads_ ? n
+                                         : even);
     }
   }
 }

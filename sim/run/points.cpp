@@ -40,15 +40,31 @@ std::vector<std::vector<std::size_t>> scattered_rows(const RunConfig& config,
   return rows;
 }
 
-/// Whether the closed form's one pool, which gathers whole waves, does what this one does.
-bool pool_is_simple(const RunConfig& config) {
+/// Whether the closed form's one pool, which gathers whole waves, does what this one does: what is
+/// ready is the whole wave where its requests are alike.
+bool pool_is_simple(const RunConfig& config, std::size_t context) {
   const PoolSettings& pool = config.pool;
+  const bool in_step = config.workload.in_flight == 1 && !has_own_requests(config, context);
   const auto simple = [&](Gather gather) {
-    return gather == Gather::wave || (gather == Gather::ready && config.workload.in_flight == 1);
+    return gather == Gather::wave || (gather == Gather::ready && in_step);
   };
   return config.arrangement != Arrangement::pooled ||
          (pool.instances == 1 && pool.window == Seconds(0) && simple(pool.batching) &&
           simple(pool.sweep_batch));
+}
+
+/// Whether the requests of the point end together, which the closed form takes for granted.
+bool ends_together(const RunConfig& config, std::size_t context) {
+  const std::vector<std::size_t>& tokens = config.workload.request_tokens;
+  const auto short_one = [&](std::size_t count) { return count != config.workload.tokens; };
+  return !has_own_requests(config, context) ||
+         std::none_of(tokens.begin(), tokens.end(), short_one);
+}
+
+/// Of a wave's requests; empty: alike.
+std::vector<std::size_t> own_contexts(const RunConfig& config, std::size_t context) {
+  return has_own_requests(config, context) ? config.workload.request_contexts
+                                           : std::vector<std::size_t>{};
 }
 
 AnalyticBound bound_of(const Roofline& roofline) {
@@ -101,6 +117,7 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
           .pooled_projections = system.pool.projections == Projections::pool,
           .ranks = system.graph.ranks,
           .context = context,
+          .contexts = own_contexts(config, context),
           .tokens = config.workload.tokens,
           .lm_head = config.workload.lm_head,
           .compute = analytic_device(config.compute_device),
@@ -112,7 +129,7 @@ AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block
 
 std::optional<AnalyticTimes> closed_form(const RunConfig& config, BlockOrder block,
                                          std::size_t context) {
-  if (has_own_requests(config, context) || !pool_is_simple(config) ||
+  if (!ends_together(config, context) || !pool_is_simple(config, context) ||
       config.attention.softmax.is_calibrated()) {
     return std::nullopt;
   }
@@ -140,14 +157,14 @@ AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::s
     }
   }
   // Bounds hold however launches are gathered, but several instances share what one is counted for.
-  if (has_own_requests(config, context) ||
+  if (!ends_together(config, context) ||
       (config.arrangement == Arrangement::pooled && config.pool.instances > 1)) {
     return answer;
   }
   const AnalyticArrangement arrangement = analytic_arrangement(config.arrangement);
   const AnalyticParameters parameters = analytic_parameters(config, block, context);
   answer.roofline = bound_of(step_roofline(arrangement, parameters, 0));
-  if (config.workload.in_flight > 1 && pool_is_simple(config)) {
+  if (config.workload.in_flight > 1 && pool_is_simple(config, context)) {
     answer.round = bound_of(round_bound(arrangement, parameters, 0));
   }
   return answer;

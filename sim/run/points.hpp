@@ -21,8 +21,8 @@ std::vector<BlockOrder> blocks_of(const RunConfig& config);
 std::vector<std::size_t> contexts_of(const RunConfig& config);
 
 AnalyticArrangement analytic_arrangement(Arrangement arrangement);
-/// The closed form knows waves of equal requests, on one pool that gathers whole waves; of what it
-/// does not know its parameters say nothing.
+/// The closed form knows waves of requests that end together, on one pool that gathers whole waves;
+/// of what it does not know its parameters say nothing.
 AnalyticParameters analytic_parameters(const RunConfig& config, BlockOrder block,
                                        std::size_t context);
 /// The closed form of a point; none where it does not apply.

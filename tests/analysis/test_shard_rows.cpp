@@ -57,6 +57,18 @@ TEST_CASE("heads: every device has every row") {
   }
 }
 
+TEST_CASE("requests of different contexts have rows of their own") {
+  AnalyticParameters parameters = split(SplitBy::positions, 2, 0);
+  parameters.batch = 3;
+  parameters.contexts = {5, 0, 4};
+  ShardRows rows(parameters, 1);
+  CHECK(rows.before(0) == Rows{2, 0, 2});
+  CHECK(rows.before(1) == Rows{3, 0, 2});
+  CHECK(rows.takers(0) == Rows{0, 1, 2});
+  rows.end_step();
+  CHECK(rows.takers(1) == Rows{1, 2});
+}
+
 TEST_CASE("any: the rows of the wave's own requests") {
   AnalyticParameters parameters = split(SplitBy::any, 2, 4);
   parameters.batch = 2;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/closed_form.hpp"
+#include "base/random.hpp"
 #include "decode/cache_split.hpp"
 #include "sim/report/ledger.hpp"
 #include "sim/report/steps.hpp"
@@ -28,7 +29,7 @@ struct Case {
 };
 
 ShardPlan plan_of(const AnalyticParameters& p, std::size_t request) {
-  return {p.split, request, p.context, p.tokens};
+  return {p.split, request, p.context_of(request % p.batch), p.tokens};
 }
 
 /// The arrangements in turn, with all that they can be varied in.
@@ -45,6 +46,12 @@ Case drawn_case(std::uint64_t number) {
   // The query of a pool has no stream to come back to in this order; the configuration refuses it.
   p.pooled_projections = p.pooled_projections && p.block != BlockOrder::single_q &&
                          drawn.arrangement == Arrangement::pooled;
+  if (number / 4 % 3 == 0) {  // requests of different contexts
+    const Random random(21, number);
+    for (std::size_t member = 0; member < p.batch; ++member) {
+      p.contexts.push_back(random.below(member, 300));
+    }
+  }
   for (std::size_t request = 0; request < p.scattered_rows.size(); ++request) {
     p.scattered_rows[request].clear();
     for (std::size_t shard = 0; shard < p.split.devices; ++shard) {
@@ -248,9 +255,10 @@ Expected expected_bytes(const Case& c) {
   for (std::size_t request = 0; request < p.batch * p.in_flight; ++request) {
     const ShardPlan plan = plan_of(p, request);
     for (std::size_t t = 0; t < p.tokens; ++t) {
+      const std::size_t rows = p.context_of(request % p.batch) + t;
       const std::size_t held =
-          by_heads ? p.context + t : plan.rows(taker(p, request, t), t);  // where the row goes
-      const CacheMoves moves = cache_moves(p, p.context + t + (merge ? 0 : 1), held);
+          by_heads ? rows : plan.rows(taker(p, request, t), t);  // where the row goes
+      const CacheMoves moves = cache_moves(p, rows + (merge ? 0 : 1), held);
       e.kv_read += count(p.shape.layers) * moves.read;
       e.kv_written += count(p.shape.layers) * moves.written;
       e.wire += wire_bytes(c, request, t);

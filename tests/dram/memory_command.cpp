@@ -1,33 +1,18 @@
 // `qfsim memory` as a user runs it.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/dram/dram_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs {
 namespace {
 
-struct Outcome {
-  int status = -1;
-  std::string text;
-};
+using test::Outcome;
 
 Outcome memory(const std::string& arguments, const std::string& streams = "2>/dev/null") {
-  const std::string command = std::string(QFSIM_BINARY) + " memory " + arguments + " " + streams;
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), count);
-  }
-  outcome.status = WEXITSTATUS(pclose(pipe));
-  return outcome;
+  return test::qfsim("memory " + arguments, streams);
 }
 
 nlohmann::json json_of(const std::string& arguments) {

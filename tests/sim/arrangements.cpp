@@ -1,12 +1,6 @@
 // The arrangements as a user runs them: the shipped examples with real numbers, the crossovers that
 // DESIGN.md 7 states, and what a run says about its devices.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,6 +11,7 @@
 #include "tests/sim/config_support.hpp"
 #include "tests/sim/scratch.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -24,42 +19,26 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-struct Outcome {
-  int status = -1;
+/// What a run printed and left.
+struct Results {
   std::string text;
   Json summary;
   std::string csv;
 };
 
-std::string content(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  REQUIRE(stream.good());
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-Outcome run_program(const fs::path& file, const Scratch& scratch, const std::string& more = "") {
+Results run_program(const fs::path& file, const Scratch& scratch, const std::string& more = "") {
   const fs::path out = scratch / "out";
-  const std::string command = std::string(QFSIM_BINARY) + " run " + file.string() + " --out " +
-                              out.string() + " " + more + " 2>/dev/null";
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), count);
-  }
-  outcome.status = WEXITSTATUS(pclose(pipe));
+  const Outcome outcome = qfsim("run " + file.string() + " --out " + out.string() + " " + more);
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
-  outcome.summary = Json::parse(content(out / "summary.json"));
-  outcome.csv = content(out / "operations.csv");
-  return outcome;
+  return {outcome.text, Json::parse(content(out / "summary.json")),
+          content(out / "operations.csv")};
 }
 
 /// With numbers that hold and a closed form that agrees at every point.
-Outcome run_example(const std::string& name, const std::string& more = "") {
+Results run_example(const std::string& name, const std::string& more = "") {
   const Scratch scratch;
-  const Outcome outcome =
+  const Results outcome =
       run_program(fs::path(QFS_SOURCE_DIR) / "configs/runs" / (name + ".yaml"), scratch, more);
   INFO(outcome.text);
   CHECK(outcome.text.find("Numbers: PASS") != std::string::npos);
@@ -177,7 +156,7 @@ TEST_CASE("nothing overlaps, no crossover") {
 }
 
 TEST_CASE("the pooled example computes, agrees and finds its crossovers") {
-  const Outcome outcome = run_example("pooled");
+  const Results outcome = run_example("pooled");
   CHECK(
       outcome.text.find(
           "  pool calls     1 instance, projections: cache_side\n  batching       launches ready, "
@@ -196,7 +175,7 @@ TEST_CASE("the pooled example computes, agrees and finds its crossovers") {
 }
 
 TEST_CASE("the pool may have the projections too") {
-  const Outcome outcome = run_example("pooled", "--set pool.projections=pool");
+  const Results outcome = run_example("pooled", "--set pool.projections=pool");
   CHECK(outcome.text.find("1 instance, projections: pool\n") != std::string::npos);
   const Json& first = outcome.summary["results"][0];
   CHECK(first["traffic_first_step"]["cache_device"]["weight_bytes"] == 0);
@@ -204,7 +183,7 @@ TEST_CASE("the pool may have the projections too") {
 }
 
 TEST_CASE("the example of a split cache computes, agrees and shows every device") {
-  const Outcome outcome = run_example("split-cache");
+  const Results outcome = run_example("split-cache");
   CHECK(outcome.text.find("4 cache devices, by positions, merged in tree order, ports shared\n") !=
         std::string::npos);
   CHECK(column(outcome.csv, "shard") == std::set<std::string>{"0", "1", "2", "3"});
@@ -232,7 +211,7 @@ TEST_CASE("every way to split a cache and to merge it computes and agrees") {
 }
 
 TEST_CASE("the tensor parallel example computes and agrees") {
-  const Outcome outcome = run_example("tensor-parallel");
+  const Results outcome = run_example("tensor-parallel");
   CHECK(outcome.text.find("4 devices, each with 4 heads, 2 KV heads, ffn 768, vocabulary 37984") !=
         std::string::npos);
   CHECK(outcome.text.find("\nCrossovers") == std::string::npos);
@@ -244,7 +223,7 @@ TEST_CASE("the tensor parallel example computes and agrees") {
 }
 
 TEST_CASE("the example with two waves in flight computes and agrees in every wave") {
-  const Outcome outcome = run_example("in-flight");
+  const Results outcome = run_example("in-flight");
   const Json& first = outcome.summary["results"][0];
   CHECK(first["resident_requests"] == 2);
   CHECK(first["resident_kv_bytes"] == 2 * 516 * 4 * 4096);
@@ -262,16 +241,31 @@ TEST_CASE("the example with two waves in flight computes and agrees in every wav
   CHECK(outcome.text.find("in the long run a token of every wave") != std::string::npos);
 }
 
-TEST_CASE("requests of different contexts have times of their own and no closed form") {
+TEST_CASE("requests of different contexts agree with their closed form while they end together") {
+  const std::string mixed =
+      "--set workload.contexts=[] --set workload.tokens=2 --set workload.batch=3 --set "
+      "'workload.request_contexts=[512, 0, 90]' --set crossovers=off ";
+  run_example("in-flight", mixed);
+  run_example("in-flight", mixed + "--set cache.devices=2");
+  run_example("pooled", mixed + "--set pool.batching=wave --set pool.sweep_batch=wave");
+  run_example("tensor-parallel", mixed + "--set workload.context=512");
   const Scratch scratch;
-  const Outcome outcome =
+  const Results apart = run_program(fs::path(QFS_SOURCE_DIR) / "configs/runs/in-flight.yaml",
+                                    scratch, mixed + "--set 'workload.request_tokens=[1, 2, 2]'");
+  CHECK(apart.text.find("Numbers: PASS") != std::string::npos);
+  CHECK(apart.summary["results"][0]["closed_form"].is_null());
+}
+
+TEST_CASE("what is ready of different requests is no whole wave, and has no closed form") {
+  const Scratch scratch;
+  const Results outcome =
       run_program(fs::path(QFS_SOURCE_DIR) / "configs/runs/pooled.yaml", scratch,
                   "--set workload.batch=3 --set 'workload.request_contexts=[100, 5000, 300]' --set "
                   "crossovers=off --set workload.tokens=3 --set workload.contexts=[512]");
   CHECK(outcome.text.find("Numbers: PASS") != std::string::npos);
   const Json& first = outcome.summary["results"][0];
   CHECK(first["closed_form"].is_null());
-  CHECK(first["roofline"].is_null());
+  CHECK(first["roofline"].is_object());
   REQUIRE(first["requests"].size() == 3);
   CHECK(first["requests"][1]["context"] == 5000);
   CHECK(first["requests"][1]["tpot_us"].get<double>() >=
@@ -285,14 +279,14 @@ TEST_CASE("where the closed form does not apply there is none") {
         "--set pool.sweep_batch=request", "--set workload.in_flight=2"}) {
     const Scratch scratch;
     INFO(more);
-    const Outcome outcome = run_program(
+    const Results outcome = run_program(
         fs::path(QFS_SOURCE_DIR) / "configs/runs/pooled.yaml", scratch,
         std::string("--set crossovers=off --set workload.contexts=[] --set workload.batch=2 ") +
             more);
     CHECK(outcome.text.find("Numbers: PASS") != std::string::npos);
     CHECK(outcome.summary["results"][0]["closed_form"].is_null());
   }
-  const Outcome waves =
+  const Results waves =
       run_example("pooled",
                   "--set crossovers=off --set workload.in_flight=2 --set pool.batching=wave --set "
                   "pool.sweep_batch=wave");

@@ -1,14 +1,9 @@
 // The program as a user runs it: exit status, what is written and what is not, and the same bytes
 // twice.
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -17,38 +12,17 @@
 
 #include "tests/sim/scratch.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs {
 namespace {
 
 namespace fs = std::filesystem;
 
+using test::content;
+using test::Outcome;
+using test::qfsim;
 using test::Scratch;
-
-struct Outcome {
-  int status = -1;
-  std::string text;  // stdout, or both
-};
-
-/// Runs `qfsim arguments`; `streams` e.g. "2>&1".
-Outcome qfsim(const std::string& arguments, const std::string& streams = "2>/dev/null") {
-  const std::string command = std::string(QFSIM_BINARY) + " " + arguments + " " + streams;
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), count);
-  }
-  outcome.status = WEXITSTATUS(pclose(pipe));
-  return outcome;
-}
-
-std::string content(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  REQUIRE(stream.good());
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 const std::string small_run = R"(name: small
 model: {name: small, hidden: 32, layers: 3, heads: 4, kv_heads: 2, head_dim: 8, ffn: 48, vocab: 64, qk_norm: true}

@@ -2,16 +2,11 @@
 // it.
 #include "sim/cli/verify_command.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -21,6 +16,7 @@
 #include "sim/verify/verify.hpp"
 #include "tests/sim/scratch.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs {
 namespace {
@@ -29,34 +25,11 @@ namespace fs = std::filesystem;
 
 using verify::Verification;
 
+using test::content;
+using test::Outcome;
+using test::qfsim;
 using test::Scratch;
-
-struct Outcome {
-  int status = -1;
-  std::string text;
-};
-
-Outcome shell(const std::string& command) {
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), count);
-  }
-  outcome.status = WEXITSTATUS(pclose(pipe));
-  return outcome;
-}
-
-Outcome qfsim(const std::string& arguments, const std::string& streams = "2>/dev/null") {
-  return shell(std::string(QFSIM_BINARY) + " " + arguments + " " + streams);
-}
-
-std::string content(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  REQUIRE(stream.good());
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+using test::shell;
 
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);

@@ -14,6 +14,15 @@ DeviceConfig device(const AnalyticDevice& from) {
   return config;
 }
 
+/// Wave by wave.
+std::vector<std::size_t> contexts_of(const AnalyticParameters& parameters) {
+  std::vector<std::size_t> contexts;
+  for (std::size_t request = 0; request < parameters.batch * parameters.in_flight; ++request) {
+    contexts.push_back(parameters.context_of(request % parameters.batch));
+  }
+  return contexts;
+}
+
 }  // namespace
 
 SystemConfig system_config(const AnalyticParameters& parameters, Arrangement arrangement) {
@@ -30,8 +39,7 @@ SystemConfig system_config(const AnalyticParameters& parameters, Arrangement arr
   config.graph = {.block = parameters.block,
                   .current_token = parameters.current_token,
                   .lm_head = parameters.lm_head,
-                  .contexts = std::vector<std::size_t>(parameters.batch * parameters.in_flight,
-                                                       parameters.context),
+                  .contexts = contexts_of(parameters),
                   .tokens = parameters.tokens,
                   .split = parameters.split,
                   .ranks = arrangement == Arrangement::tensor_parallel ? parameters.ranks : 1,
