@@ -125,9 +125,17 @@ std::optional<double> busy_crossover(const AnalyticParameters& parameters) {
     return std::nullopt;
   }
   const AnalyticCosts costs(parameters);
+  const AnalyticCosts shard = AnalyticCosts::of_shard(parameters);
+  const bool by_heads = parameters.split.by == SplitBy::heads;
+  // The current rows land while o or the sweep has the same memory and makes it the later; of a
+  // cache split by positions, on a device that the formula does not know.
+  const Seconds append = shard.append(0) / parameters.cache.bandwidth;
+  if (append > Seconds(0) && parameters.split.devices > 1 && !by_heads) {
+    return std::nullopt;
+  }
   const AnalyticDevice& with_projections =
       parameters.pooled_projections ? parameters.compute : parameters.cache;
-  const Seconds pool = time_alone(costs.ffn(), parameters.compute) + kv_time(parameters);
+  const Seconds pool = time_alone(costs.ffn(), parameters.compute) + kv_time(parameters) - append;
   const Seconds projections =
       time_alone(costs.q(), with_projections) + time_alone(costs.o(), with_projections);
   return crossover_at(parameters.pooled_projections ? pool + projections : pool - projections,

@@ -11,7 +11,7 @@
 // - Messages. A lost one takes its port and its bytes like any other but never arrives. A late one
 //   arrives `delay` later than it would have; others overtake it on the wire. A message that has
 //   not been acknowledged `timeout` after its last byte left the port is repeated, the next time
-//   after twice the time, and so on, up to a million times or a second. The acknowledgement takes
+//   after twice the time, and so on, up to a second. The acknowledgement takes
 //   the link's latency, no bytes, and is never lost. The receiver drops what it has already and
 //   takes the messages of one sender in the order in which they were sent: what comes early waits.
 // - Instances. A launch under way at a stall ends later by the stall's length, none begins in it;

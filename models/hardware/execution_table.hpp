@@ -110,8 +110,8 @@ struct Row {
 
 struct ExecutionTable {
   std::vector<Resource> resources;
-  /// rows[i].id == i, in the order in which they began; a window stands before its launch. A deque:
-  /// a reference to a row stays good while others are added.
+  /// rows[i].id == i, in the order in which they began; a message where its port got it, a window
+  /// before its launch. A deque: a reference to a row stays good while others are added.
   std::deque<Row> rows;
 
   /// Adds a row with the next id.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "base/error.hpp"
@@ -33,7 +34,18 @@ void require_possible(const SlowDevice& slow, const std::vector<std::string>& na
   require(slow.factor >= 1, "slow", fmt::format("factor {}", number(slow.factor)), "from 1");
 }
 
-void require_possible(const MessageFaults& faults) {
+/// Two factors for one device would be neither.
+void require_once(const std::vector<SlowDevice>& slow) {
+  std::set<std::string> seen;
+  for (const SlowDevice& device : slow) {
+    require(seen.insert(device.device).second, "slow", fmt::format("'{}' twice", device.device),
+            "each device once");
+  }
+}
+
+void require_possible(const MessageFaults& faults, const Layout& layout) {
+  require(!faults.any() || layout.devices().size() > 1, "messages",
+          "given, but one device sends no messages", "nothing here with arrangement colocated");
   require(faults.lost >= 0 && faults.lost < 1, "messages.lost", number(faults.lost),
           "from 0 to below 1");
   require(faults.late >= 0 && faults.late < 1, "messages.late", number(faults.late),
@@ -69,7 +81,8 @@ void require_possible(const Disturbances& disturbances, const Layout& layout) {
   for (const SlowDevice& slow : disturbances.slow) {
     require_possible(slow, names);
   }
-  require_possible(disturbances.messages);
+  require_once(disturbances.slow);
+  require_possible(disturbances.messages, layout);
   const std::vector<InstanceFault>& faults = disturbances.instances;
   for (const InstanceFault& fault : faults) {
     require_possible(fault, layout);
@@ -93,6 +106,24 @@ DeviceConfig slowed(DeviceConfig config, const Disturbances& disturbances,
     }
   }
   return config;
+}
+
+// What depends on a row begins after it, so that one walk from behind sees all that it served.
+void drop_what_was_in_vain(ExecutionTable& table) {
+  std::vector<bool> served(table.rows.size(), false);
+  std::vector<bool> served_what_is_used(table.rows.size(), false);
+  for (auto row = table.rows.rbegin(); row != table.rows.rend(); ++row) {
+    const std::size_t id = row->id.value();
+    if (row->fate == RowFate::used && served[id] && !served_what_is_used[id]) {
+      row->fate = RowFate::dropped;
+    }
+    for (const Dependency& dep : row->deps) {
+      served[dep.row.value()] = true;
+      if (row->fate == RowFate::used) {
+        served_what_is_used[dep.row.value()] = true;
+      }
+    }
+  }
 }
 
 }  // namespace qfs

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "hardware/config.hpp"
 #include "hardware/disturbances.hpp"
+#include "hardware/execution_table.hpp"
 #include "system/layout.hpp"
 
 namespace qfs {
@@ -36,5 +37,8 @@ void require_possible(const Disturbances& disturbances, const Layout& layout);
 
 /// The device of this name as slow as the disturbances make it.
 DeviceConfig slowed(DeviceConfig config, const Disturbances& disturbances, const std::string& name);
+
+/// Marks as dropped what only served what was lost or dropped. What nothing depends on stays.
+void drop_what_was_in_vain(ExecutionTable& table);
 
 }  // namespace qfs

@@ -198,6 +198,9 @@ SimulationResult simulate(const SystemConfig& config, const NumericRequest* nume
   system.require_complete();
 
   SimulationResult result{system.take_table(), std::nullopt, 0};
+  if (config.disturbances.any()) {
+    drop_what_was_in_vain(result.table);
+  }
   if (numerics != nullptr) {
     result.digest = digest_of(system.log());
   }

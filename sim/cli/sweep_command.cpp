@@ -29,7 +29,7 @@ CommandLine command_line() {
 }
 
 /// Those whose numbers are wrong.
-std::size_t failed_points(const SweepResult& result) {
+std::size_t wrong_points(const SweepResult& result) {
   return static_cast<std::size_t>(
       std::count_if(result.points.begin(), result.points.end(), [](const SweepPoint& point) {
         return point.figures.errors && !point.figures.errors->failure.empty();
@@ -52,11 +52,18 @@ int sweep_command(const Arguments& arguments) {
   const std::string table = sweep_table(result);
   write_results(folder, {{"sweep.csv", sweep_csv(result)}, {"best.txt", table}}, sweep_results);
   fmt::print("{}\nresults in {}\n", table, folder.string());
-  if (const std::size_t failed = failed_points(result); failed > 0) {
+  if (const std::size_t wrong = wrong_points(result); wrong > 0) {
     std::fflush(stdout);
-    fmt::print(stderr, "error: the numeric check failed at {} of {} points\n", failed,
+    fmt::print(stderr, "error: the numeric check failed at {} of {} points\n", wrong,
                result.points.size());
     return exit_numerics_failed;
+  }
+  const auto failed = std::count_if(result.points.begin(), result.points.end(),
+                                    [](const SweepPoint& point) { return point.failed; });
+  if (failed > 0) {
+    std::fflush(stdout);
+    fmt::print(stderr, "error: the run failed at {} of {} points\n", failed, result.points.size());
+    return exit_run_failed;
   }
   return exit_done;
 }

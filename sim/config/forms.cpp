@@ -128,6 +128,19 @@ std::string Number::legal(double) const {
   return {};
 }
 
+void Within::read(const ConfigNode& node, double& value) const {
+  const double number = parse_number(scalar_text(node));
+  if (number < least || number > most) {
+    throw ValueError(described(node));
+  }
+  value = number;
+}
+
+std::string Within::legal(double) const {
+  return fmt::format("a number from {} to {}, without a unit", format_number(least),
+                     format_number(most));
+}
+
 void Probability::read(const ConfigNode& node, double& value) const {
   const double number = parse_number(scalar_text(node));
   if (number < 0 || number > 1 || (number == 1 && !certain)) {

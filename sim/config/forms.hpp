@@ -119,6 +119,15 @@ struct Number {
   [[nodiscard]] std::string legal(double) const;
 };
 
+/// A plain number of a range.
+struct Within {
+  double least = 0;
+  double most = 0;
+  void read(const ConfigNode& node, double& value) const;
+  [[nodiscard]] std::string print(double value) const { return format_number(value); }
+  [[nodiscard]] std::string legal(double) const;
+};
+
 /// A number from 0 to 1, which may itself be out of reach.
 struct Probability {
   bool certain = true;  // 1 is legal

@@ -185,8 +185,8 @@ void describe(Visitor& visit, SoftmaxChoice& softmax) {
               Count{1, most_intervals});
   visit.field({"reconstruction", "between two points of the grid, likewise"}, unit.reconstruction,
               Choice{});
-  visit.field({"tau", "window below the maximum, in nats, of fwm and resolved"}, unit.tau,
-              Number{});
+  constexpr Within window{1e-6, 1e6};  // far within fp32, in which the unit computes
+  visit.field({"tau", "window below the maximum, in nats, of fwm and resolved"}, unit.tau, window);
   visit.field({"calibration",
                "whose extrema the grid is laid on. history: of the cached positions, and the "
                "current token is folded in; row: its key takes part, and must be there first"},

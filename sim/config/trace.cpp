@@ -73,7 +73,10 @@ std::size_t count_in(std::string_view text, const char* column, const Where& whe
 void add_request(TraceRequests& requests, std::string_view line, const Where& where) {
   const Fields fields = fields_of(line, where);
   const std::size_t next = requests.contexts.size();
-  count_in(fields[0], columns[0], where, {next, next});
+  if (fields[0] != fmt::format("{}", next)) {
+    complain(where, columns[0], in_quotes(fields[0]),
+             fmt::format("{}, since requests are numbered from 0 on, in order", next));
+  }
   if (number_in(fields[1]) != 0.0) {
     complain(where, columns[1], in_quotes(fields[1]),
              "0, since all requests of a run are there from its start");
@@ -95,7 +98,7 @@ TraceRequests read_trace(const std::filesystem::path& file) {
   while (!rest.empty()) {
     ++where.line;
     if (requests.contexts.size() == most_batch) {
-      complain(where, "", fmt::format("more than {} requests", most_batch));
+      complain(where, "", fmt::format("more than {} requests", most_batch), "fewer");
     }
     add_request(requests, take_line(rest), where);
   }

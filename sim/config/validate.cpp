@@ -84,6 +84,18 @@ void check_score_buffer(const Checker& check) {
   }
 }
 
+/// Blocks are staged of the cache, not of what a conventional form makes of it.
+void check_prefetched_form(const Checker& check) {
+  const RunConfig& run = check.run;
+  if (run.cache.policy.prefetch.ahead > 0 && run.attention.form != AttentionForm::minimal) {
+    complain(check.cause("cache.prefetch.ahead", {"cache.prefetch.ahead", "attention.form"}),
+             "cache.prefetch.ahead",
+             fmt::format("{}, with attention.form {}", run.cache.policy.prefetch.ahead,
+                         name_of(run.attention.form)),
+             "0 with any form but minimal");
+  }
+}
+
 /// What a calibrated unit cannot go with, and what only it has.
 void check_softmax(const Checker& check) {
   const RunConfig& run = check.run;
@@ -209,6 +221,7 @@ void validate(const RunConfig& run, const Locate& locate) {
   check_attention(check);
   check_score_buffer(check);
   check_softmax(check);
+  check_prefetched_form(check);
   check_arrangement(check);
   check_totals(check);
   check_inject(check);

@@ -117,6 +117,7 @@ nlohmann::ordered_json config_json(const RunConfig& config) {
   Json json = writer.json();
   json["model"]["weight_bytes"] =
       model_weight_bytes(config.model, config.numerics.formats.weights).value();
+  json["workload"].erase("trace");  // a path; what it held stands beside it
   if (config.numerics.inject.kind == FaultKind::none) {
     json["numerics"]["inject"] = nullptr;
   }

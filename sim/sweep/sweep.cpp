@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "sim/config/load.hpp"
 #include "sim/report/text.hpp"
 #include "sim/run/isolate.hpp"
@@ -59,6 +60,26 @@ std::uint64_t thousands_of_operations(const RunConfig& run) {
   return 1 + layer_steps * (parallel ? 8 * devices : 6 + 2 * devices) / 1000;
 }
 
+/// Figures, or why there are none.
+struct Simulated {
+  PointFigures figures;
+  std::string error;
+
+  template <class Archive>
+  void serialize(Archive& archive, unsigned /*version*/) {
+    archive& figures& error;
+  }
+};
+
+/// A run that fails is a point of the sweep like others.
+Simulated simulated(const RunConfig& run) {
+  try {
+    return {simulated_figures(run), {}};
+  } catch (const RunError& error) {
+    return {{}, fmt::format("the run failed: {}", error.what())};
+  }
+}
+
 /// Each configuration once; the longest first, so that no process is left alone with it at the end.
 std::vector<Simulation> simulations_of(const std::vector<PlannedPoint>& planned) {
   std::map<std::string, Simulation> by_text;
@@ -80,8 +101,8 @@ std::vector<Simulation> simulations_of(const std::vector<PlannedPoint>& planned)
   return simulations;
 }
 
-std::vector<PointFigures> simulate_all(const std::vector<Simulation>& simulations,
-                                       std::size_t points) {
+std::vector<Simulated> simulate_all(const std::vector<Simulation>& simulations,
+                                    std::size_t points) {
   std::uint64_t thousands = 0;
   for (const Simulation& simulation : simulations) {
     thousands += simulation.thousands;
@@ -91,15 +112,15 @@ std::vector<PointFigures> simulate_all(const std::vector<Simulation>& simulation
       fmt::format("{} points by {} simulations; thousands of operations", grouped(count),
                   grouped(static_cast<std::int64_t>(simulations.size()))),
       thousands);
-  std::vector<std::function<PointFigures()>> tasks;
+  std::vector<std::function<Simulated()>> tasks;
   tasks.reserve(simulations.size());
   for (const Simulation& simulation : simulations) {
     tasks.emplace_back([&stage, &simulation] {
-      PointFigures figures = simulated_figures(*simulation.run);
+      Simulated outcome = simulated(*simulation.run);
       for (std::uint64_t i = 0; i < simulation.thousands; ++i) {
         stage.counter().advance();
       }
-      return figures;
+      return outcome;
     });
   }
   return run_isolated(tasks, default_jobs(), [&stage] { stage.show(); });
@@ -114,10 +135,13 @@ SweepResult run_sweep(const SweepConfig& config) {
   for (const PlannedPoint& point : planned) {
     result.points.push_back(point.point);
   }
-  const std::vector<PointFigures> figures = simulate_all(simulations, planned.size());
+  const std::vector<Simulated> outcomes = simulate_all(simulations, planned.size());
   for (std::size_t i = 0; i < simulations.size(); ++i) {
-    for (const std::size_t point : simulations[i].points) {
-      result.points[point].figures = figures[i];
+    for (const std::size_t index : simulations[i].points) {
+      SweepPoint& point = result.points[index];
+      point.figures = outcomes[i].figures;
+      point.refused = outcomes[i].error;
+      point.failed = !outcomes[i].error.empty();
     }
   }
   return result;

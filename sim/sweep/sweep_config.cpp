@@ -78,6 +78,14 @@ void refuse_without_effect(const ConfigNode& node, const std::string& path) {
   }
 }
 
+/// Whether one is the other or a section around it.
+bool overlap(const std::string& a, const std::string& b) {
+  const auto is_within = [](const std::string& key, const std::string& section) {
+    return key.starts_with(section + ".");
+  };
+  return a == b || is_within(a, b) || is_within(b, a);
+}
+
 SweepAxis axis_of(const ConfigNode& node) {
   const std::string path = "axes." + node.key;
   refuse_without_effect(node, path);
@@ -104,8 +112,13 @@ SweepVariant variant_of(const ConfigNode& node, const ConfigNode& axes) {
   for (const ConfigNode& value : node.children) {
     const std::string value_path = path + "." + value.key;
     refuse_without_effect(value, value_path);
-    if (axes.find(value.key) != nullptr) {
-      complain(value.where, value_path, "is one of the axes too", "a key here or there");
+    // A section that the variant does not have at all, such as a link, may be an axis of others.
+    const bool removed = value.kind == ConfigNode::Kind::null;
+    for (const ConfigNode& axis : axes.children) {
+      if (axis.key == value.key || (!removed && overlap(axis.key, value.key))) {
+        complain(value.where, value_path, "sets what is one of the axes too",
+                 "a key here or there");
+      }
     }
     variant.overrides.push_back(fmt::format("{}={}", value.key, text_of(value)));
     variant.where.push_back(value.where.text());
@@ -144,6 +157,11 @@ void read_points(const ConfigNode& root, SweepConfig& sweep) {
   const ConfigNode& axes = required(root, "axes", axes_legal);
   require_map(axes, "axes", axes_legal);
   for (const ConfigNode& node : axes.children) {
+    for (const SweepAxis& before : sweep.axes) {
+      if (overlap(before.key, node.key)) {
+        complain(node.where, "axes." + node.key, "sets what is another axis too", "each key once");
+      }
+    }
     sweep.axes.push_back(axis_of(node));
   }
   const ConfigNode& variants = required(root, "variants", variants_legal);

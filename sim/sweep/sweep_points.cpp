@@ -113,6 +113,7 @@ class Planner {
     if (equal == Equal::wave) {
       return load(overrides);
     }
+    refuse_fixed_batch(overrides);
     RunConfig run = load(overrides, "workload.batch=1");
     const std::size_t in_flight = run.workload.in_flight;
     if (equal == Equal::memory) {
@@ -127,6 +128,28 @@ class Planner {
     run.workload.batch = requests / in_flight;
     validate(run);
     return run;
+  }
+
+  /// The requests of a list or a trace are as many as they are.
+  void refuse_fixed_batch(const Overrides& overrides) const {
+    const config::ConfigNode root = tree(overrides);
+    const config::ConfigNode* workload = root.given("workload");
+    for (const char* key : {"request_contexts", "request_tokens", "trace"}) {
+      if (workload != nullptr && workload->given(key) != nullptr) {
+        throw ConfigError(
+            fmt::format("workload.{} fixes the batch, which equal resident and memory choose; "
+                        "legal: equal wave",
+                        key));
+      }
+    }
+  }
+
+  [[nodiscard]] config::ConfigNode tree(const Overrides& overrides) const {
+    config::ConfigNode root = config::read_yaml_map(sweep_.run);
+    for (const std::string& argument : arguments(overrides, {})) {
+      config::apply_override(root, argument);
+    }
+    return root;
   }
 
   /// Raises the batch from one to the largest that the configuration's checks, among them that of
@@ -155,12 +178,9 @@ class Planner {
   /// but an override by itself that says nothing legal.
   void require_readable(const Overrides& overrides) const {
     try {
-      config::ConfigNode root = config::read_yaml_map(sweep_.run);
-      for (const std::string& argument : arguments(overrides, {})) {
-        config::apply_override(root, argument);
-      }
       RunConfig run;
-      config::read_section(root, "", run, {sweep_.run, sweep_.numerics == SweepNumerics::off});
+      config::read_section(tree(overrides), "", run,
+                           {sweep_.run, sweep_.numerics == SweepNumerics::off});
     } catch (const ConfigError& error) {
       throw ConfigError(placed(error.what(), overrides));
     }

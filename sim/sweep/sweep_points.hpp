@@ -20,7 +20,8 @@ struct SweepPoint {
   Equal equal = Equal::wave;
   std::size_t batch = 0;  // of a wave; 0: cannot be
   std::size_t in_flight = 1;
-  std::string refused;  // why it cannot be, in one line
+  std::string refused;  // why it cannot be, or how its run failed, in one line
+  bool failed = false;  // its run did
   Bytes resident_kv;    // of all requests, at the end
   PointFigures figures;
 };

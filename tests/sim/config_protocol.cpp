@@ -102,7 +102,9 @@ TEST_CASE("values out of the protocol's ranges are refused") {
   check({"cache.prefetch.ahead=-1"}, "--set cache.prefetch.ahead=-1: cache.prefetch.ahead: '-1'",
         " from 0 to 4096");
   check({"attention.softmax.tau=0"}, "--set attention.softmax.tau=0: attention.softmax.tau: '0'",
-        "; legal: a number above 0, without a unit");
+        "; legal: a number from 1e-06 to 1000000, without a unit");
+  check({"attention.softmax.tau=1e39"}, "--set attention.softmax.tau=1e39: attention.softmax.tau",
+        "; legal: a number from 1e-06 to 1000000, without a unit");
   check({"attention.softmax.intervals=0"}, "--set attention.softmax.intervals=0",
         "; legal: a whole number from 1 to 16 Mi");
   check({"attention.softmax.unit=minmax"}, "--set attention.softmax.unit=minmax",
@@ -141,6 +143,14 @@ TEST_CASE("faults that the system does not have are refused") {
   check({"faults.call_timeout=1 us"},
         "--set faults.call_timeout=1 us: faults.call_timeout: given, but only a pool is called",
         "; legal: never with other arrangements than pooled");
+  const std::string twice =
+      "faults.slow=[{device: cache_device, factor: 2}, {device: cache_device, factor: 3}]";
+  check({twice}, "--set " + twice + ": faults.slow: 'cache_device' twice",
+        "; legal: each device once");
+  const std::string lossy = "faults.messages={lost: 0.1, timeout: 9 us}";
+  check({"arrangement=colocated", "cache_device=null", "link=null", lossy},
+        "--set " + lossy + ": faults.messages: given, but one device sends no messages",
+        "; legal: nothing here with arrangement colocated");
   const std::string dies = "faults.instances=[{instance: 0, at: 1 us}]";
   check({"arrangement=pooled", dies}, "--set " + dies + ": faults.call_timeout: never",
         "; legal: a time, since nobody would notice that an instance has died");
@@ -172,6 +182,12 @@ TEST_CASE("what a calibrated softmax cannot go with is refused") {
   check({unit, "attention.score_buffer=1 KiB", "accounting=weights_and_sweep"},
         "--set attention.score_buffer=1 KiB: attention.score_buffer: 1 KiB, but accounting",
         "; legal: unlimited, or accounting full");
+}
+
+TEST_CASE("blocks are staged for the minimal form alone") {
+  check({"attention.form=transposed_k", "cache.prefetch.ahead=2"},
+        "--set cache.prefetch.ahead=2: cache.prefetch.ahead: 2, with attention.form transposed_k",
+        "; legal: 0 with any form but minimal");
 }
 
 TEST_CASE("prefetch and append delay are two_device's") {

@@ -78,7 +78,7 @@ TEST_CASE("a wrong trace is refused with its line") {
         "legal: request,arrival_us,context,tokens");
   check(header + "0,0,100,1\n\n", "trace.csv:3: '' has 1 fields", "context,tokens");
   check(header + "0,0,100,1\n2,0,100,1\n", "trace.csv:3: request: '2'",
-        "legal: a whole number from 1 to 1, in digits");
+        "legal: 1, since requests are numbered from 0 on, in order");
   check(header + "0,5,100,1\n", "trace.csv:2: arrival_us: '5'",
         "legal: 0, since all requests of a run are there from its start");
   check(header + "0,nan,100,1\n", "trace.csv:2: arrival_us: 'nan'", "from its start");

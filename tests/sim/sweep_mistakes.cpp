@@ -53,6 +53,8 @@ TEST_CASE("mistakes in the axes of a sweep") {
                   "sweep.yaml:3: axes.workload.context: an empty list", "a list of values");
   check_complaint(head + "axes: {workload.context: [1, 2, 1]}\n" + variants,
                   "sweep.yaml:3: axes.workload.context: '1' twice", "each value once");
+  check_complaint(head + "axes: {workload.context: [1], workload: [{context: 2}]}\n" + variants,
+                  "sweep.yaml:3: axes.workload: sets what is another axis too", "each key once");
   check_complaint(head + "axes: {numerics.mode: [full]}\n" + variants,
                   "sweep.yaml:3: axes.numerics.mode: changes nothing", "");
   std::string hundred = "0";
@@ -87,7 +89,10 @@ TEST_CASE("mistakes in the variants of a sweep") {
   check_complaint(head + axes + "variants: {a: standard}\n", "sweep.yaml:4: variants.a: 'standard'",
                   "as in {block: standard}");
   check_complaint(head + axes + "variants: {a: {workload.context: 3}}\n",
-                  "sweep.yaml:4: variants.a.workload.context: is one of the axes too", "");
+                  "sweep.yaml:4: variants.a.workload.context: sets what is one of the axes too",
+                  "");
+  check_complaint(head + axes + "variants: {a: {workload: {context: 3, batch: 1}}}\n",
+                  "sweep.yaml:4: variants.a.workload: sets what is one of the axes too", "");
   check_complaint(head + axes + "variants: {a: {compare: [swapped]}}\n",
                   "sweep.yaml:4: variants.a.compare: changes nothing", "");
 }
@@ -100,6 +105,23 @@ TEST_CASE("what keeps every point from being is told, what keeps one is noted") 
       swept(folder, head + "axes: {workload.context: [1, 1 M]}\n" + variants);
   CHECK(result.points.at(0).refused.empty());
   CHECK(result.points.at(1).refused.find("cache_device.capacity") != std::string::npos);
+}
+
+TEST_CASE("a run that fails is a point of its sweep, and a batch that is fixed is not chosen") {
+  const ConfigFolder folder;
+  const SweepResult result =
+      swept(folder, head +
+                        "axes: {pool.instances: [1, 2]}\nvariants:\n  dies: {arrangement: pooled, "
+                        "faults: {call_timeout: 1 ms, instances: [{instance: 0, at: 0 s}]}}\n");
+  CHECK(result.points.at(0).failed);
+  CHECK(result.points.at(0).refused.starts_with("the run failed: "));
+  CHECK_FALSE(result.points.at(1).failed);
+  CHECK(result.points.at(1).figures.step_us > 0);
+  const SweepResult fixed =
+      swept(folder, head + "equal: [wave, resident]\n" + axes +
+                        "variants: {a: {workload.request_contexts: [1, 2, 3, 4]}}\n");
+  CHECK(fixed.points.at(0).refused.empty());
+  CHECK(fixed.points.at(1).refused.starts_with("workload.request_contexts fixes the batch"));
 }
 
 TEST_CASE("a value of a sweep means what it means in its file") {

@@ -5,10 +5,9 @@
 namespace qfs {
 namespace {
 
-/// So often a message to an instance that has died goes out, at most; and so often the time-out
-/// doubles, to a million times what it was.
+/// So often a message to an instance that has died goes out, at most.
 constexpr int enough_attempts = 20;
-/// Nor does a time-out double that is as long as this: the clock has an end.
+/// A time-out that is as long as this does not double: the clock has an end.
 constexpr Femtoseconds long_timeout{1'000'000'000'000'000};  // a second
 
 }  // namespace
@@ -57,8 +56,7 @@ void Delivery::check(const std::shared_ptr<Message>& message, Femtoseconds timeo
   }
   const auto repetition = std::make_shared<Message>(*message);
   ++repetition->row.attempt;
-  const bool doubles = message->row.attempt < enough_attempts && timeout < long_timeout;
-  transmit(repetition, doubles ? 2 * timeout : timeout);
+  transmit(repetition, timeout < long_timeout ? 2 * timeout : timeout);
 }
 
 void Delivery::arrive(const std::shared_ptr<Message>& message) {

@@ -59,7 +59,8 @@ inline constexpr EnumNames<Reconstruction, 2> enum_names<Reconstruction>{{
     {Reconstruction::nearest, "nearest"},
 }};
 
-/// Needs 1 <= intervals <= 2^24 (exact in fp32) and tau > 0, finite.
+/// Needs 1 <= intervals <= 2^24 (exact in fp32) and tau > 0; tau and tau / intervals normal numbers
+/// of the type computed in.
 struct SoftmaxUnit {
   SoftmaxKind kind = SoftmaxKind::exact;
   Reconstruction reconstruction = Reconstruction::lerp;  // of the grid units alone
