@@ -1,5 +1,6 @@
 // The arrangements as a user runs them: the shipped examples with real numbers, the crossovers that
 // DESIGN.md 7 states, and what a run says about its devices.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -106,6 +107,26 @@ TEST_CASE("pooled crossovers are those of the design document") {
   check_pooled_crossovers(pooled_run("qwen3-0.6b", "5 us"), 4608, 3584, 7049.40625);
   check_pooled_crossovers(pooled_run("qwen3-4b", "0 us"), 36480, 28800, 33920);
   check_pooled_crossovers(pooled_run("qwen3-4b", "5 us"), 36480, 28800, 36361.40625);
+}
+
+TEST_CASE("in full accounting the current token's row keeps the cache side busy too") {
+  for (const std::size_t batch : {1U, 3U}) {
+    for (const ProjectionsChoice projections :
+         {ProjectionsChoice::cache_side, ProjectionsChoice::pool}) {
+      RunConfig run = pooled_run("qwen3-0.6b", "5 us");
+      run.accounting = Accounting::full;
+      run.workload.batch = batch;
+      run.pool.projections = projections;
+      const std::vector<Crossover> found = find_crossovers(run);
+      const auto busy = std::find_if(found.begin(), found.end(), [](const Crossover& crossover) {
+        return crossover.kind == CrossoverKind::busy;
+      });
+      CAPTURE(batch, name_of(projections));
+      REQUIRE(busy != found.end());
+      REQUIRE(busy->closed_form);
+      CHECK(busy->simulated == Approx(*busy->closed_form).margin(1e-3));
+    }
+  }
 }
 
 TEST_CASE("crossovers do not hang on how many waves share the devices") {
