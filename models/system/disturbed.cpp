@@ -112,14 +112,14 @@ DeviceConfig slowed(DeviceConfig config, const Disturbances& disturbances,
 void drop_what_was_in_vain(ExecutionTable& table) {
   std::vector<bool> served(table.rows.size(), false);
   std::vector<bool> served_what_is_used(table.rows.size(), false);
-  for (auto row = table.rows.rbegin(); row != table.rows.rend(); ++row) {
-    const std::size_t id = row->id.value();
-    if (row->fate == RowFate::used && served[id] && !served_what_is_used[id]) {
-      row->fate = RowFate::dropped;
+  for (std::size_t id = table.rows.size(); id-- > 0;) {
+    Row& row = table.rows[id];
+    if (row.fate == RowFate::used && served[id] && !served_what_is_used[id]) {
+      row.fate = RowFate::dropped;
     }
-    for (const Dependency& dep : row->deps) {
+    for (const Dependency& dep : row.deps) {
       served[dep.row.value()] = true;
-      if (row->fate == RowFate::used) {
+      if (row.fate == RowFate::used) {
         served_what_is_used[dep.row.value()] = true;
       }
     }
