@@ -9,19 +9,43 @@
 
 #include "base/enum_names.hpp"
 #include "base/units.hpp"
+#include "hardware/memory/dram/config.hpp"
 
 namespace qfs {
 
 enum class MemoryTier {
-  ideal,  // bytes / peak bandwidth, shared fairly among streams in flight
+  ideal,   // bytes / peak bandwidth, shared fairly among streams in flight
+  stream,  // DRAM, by its rows and refreshes
+  burst,   // DRAM, command by command
 };
 
 template <>
-inline constexpr EnumNames<MemoryTier, 1> enum_names<MemoryTier>{{{MemoryTier::ideal, "ideal"}}};
+inline constexpr EnumNames<MemoryTier, 3> enum_names<MemoryTier>{{
+    {MemoryTier::ideal, "ideal"},
+    {MemoryTier::stream, "stream"},
+    {MemoryTier::burst, "burst"},
+}};
+
+/// Whether K and V of a layer, which a sweep reads side by side, meet in the same banks.
+enum class KvBanks {
+  same,   // every row of V conflicts with the row of K that is read at the time
+  other,  // half of the banks away
+};
+
+template <>
+inline constexpr EnumNames<KvBanks, 2> enum_names<KvBanks>{{
+    {KvBanks::same, "same"},
+    {KvBanks::other, "other"},
+}};
 
 struct DeviceConfig {
   std::string preset = "ideal";
   MemoryTier memory = MemoryTier::ideal;
+  /// What its memory is made of; tiers stream and burst need it. `bandwidth` is its peak then.
+  std::optional<dram::DramConfig> dram;
+  std::size_t dram_parts = 1;  // equal ones, over which every stream is spread evenly
+  KvBanks kv_banks = KvBanks::other;
+  Bytes kv_chunk{4096};               // of K, then as much of V, in a sweep
   BytesPerSecond bandwidth{1e12};     // peak, of its memory
   std::optional<Bytes> capacity;      // of its memory; none: unlimited
   MacsPerSecond mac_rate{unlimited};  // multiply-accumulates

@@ -13,6 +13,7 @@
 #include "base/units.hpp"
 #include "decode/operation.hpp"
 #include "decode/work.hpp"
+#include "hardware/memory/dram/transaction.hpp"
 
 namespace qfs {
 
@@ -108,8 +109,16 @@ struct Row {
   [[nodiscard]] bool is_message() const { return kind == RowKind::message; }
 };
 
+/// What the DRAM of a device has done in a whole run; all its parts alike.
+struct MemoryUse {
+  std::string device;
+  std::size_t parts = 1;
+  dram::Counters counters;  // of one part
+};
+
 struct ExecutionTable {
   std::vector<Resource> resources;
+  std::vector<MemoryUse> memories;  // of devices with DRAM
   /// rows[i].id == i, in the order in which they began; a message where its port got it, a window
   /// before its launch. A deque: a reference to a row stays good while others are added.
   std::deque<Row> rows;

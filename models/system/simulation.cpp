@@ -11,6 +11,9 @@
 #include "base/error.hpp"
 #include "decode/check.hpp"
 #include "decode/faulty_numerics.hpp"
+#include "hardware/memory/dram/burst_memory.hpp"
+#include "hardware/memory/dram/stream_memory.hpp"
+#include "hardware/memory/dram_memory.hpp"
 #include "hardware/memory/ideal_memory.hpp"
 #include "hardware/simulated_time.hpp"
 #include "system/disturbed.hpp"
@@ -24,6 +27,12 @@ std::unique_ptr<Memory> make_memory(const std::string& name, const DeviceConfig&
   switch (config.memory) {
     case MemoryTier::ideal:
       return std::make_unique<IdealMemory>(name.c_str(), config.bandwidth);
+    case MemoryTier::stream:
+      return std::make_unique<DramMemory<dram::StreamMemory>>(name.c_str(), config.dram.value(),
+                                                              config.dram_parts);
+    case MemoryTier::burst:
+      return std::make_unique<DramMemory<dram::BurstMemory>>(name.c_str(), config.dram.value(),
+                                                             config.dram_parts);
   }
   throw std::logic_error("make_memory: unknown tier");
 }
@@ -76,6 +85,18 @@ void System::require_complete() const {
                              nobody_left ? ": every instance of the pool has died" : ""));
 }
 
+ExecutionTable System::take_table() {
+  for (std::size_t id = 0; id < memories_.size(); ++id) {
+    if (const std::optional<dram::Counters> counters = memories_[id]->counters()) {
+      const DeviceRole& role = layout_.devices()[id];
+      const DeviceConfig& config =
+          role.side == DeviceSide::compute ? config_.compute_device : config_.cache_device;
+      table_.memories.push_back({role.name, config.dram_parts, *counters});
+    }
+  }
+  return std::move(table_);
+}
+
 /// Where nothing can go wrong there is nothing to watch.
 void System::build_call_watch() {
   const Disturbances& disturbances = config_.disturbances;
@@ -106,6 +127,9 @@ void System::build_device(DeviceId id) {
       slowed(role.side == DeviceSide::compute ? config_.compute_device : config_.cache_device,
              config_.disturbances, role.name);
   memories_.push_back(make_memory(role.name + "_memory", config));
+  const bool has_addresses = config.memory != MemoryTier::ideal;
+  memory_layouts_.push_back(has_addresses ? std::make_unique<MemoryLayout>(program_, id, config)
+                                          : nullptr);
   DeviceKernels kernels;
   if (inputs_ != nullptr) {
     numerics_.push_back(make_numerics(program_, *inputs_, role.holdings, config_));
@@ -121,8 +145,9 @@ void System::build_device(DeviceId id) {
                               .progress = progress_,
                               .disturbances = timers_ ? &config_.disturbances : nullptr,
                               .watch = watch_.get()};
-  devices_.push_back(std::make_unique<Device>(role.name.c_str(), id, config, role.policy,
-                                              *memories_.back(), context, kernels));
+  devices_.push_back(std::make_unique<Device>(
+      role.name.c_str(), id, config, role.policy,
+      DeviceMemory{*memories_.back(), memory_layouts_.back().get()}, context, kernels));
 }
 
 void System::build_port(const PortRole& port) {

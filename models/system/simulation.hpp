@@ -38,7 +38,7 @@ class System : public sc_core::sc_module {
 
   [[nodiscard]] const ExecutionTable& table() const { return table_; }
   /// The table, once the simulation is over.
-  ExecutionTable take_table() { return std::move(table_); }
+  ExecutionTable take_table();
   [[nodiscard]] const NumericLog& log() const { return log_; }
   /// A simulation that runs dry early is our own mistake or a fault's doing; either way it must not
   /// pass for a result. Throws RunError.
@@ -65,6 +65,8 @@ class System : public sc_core::sc_module {
   std::size_t residents_;  // requests still decoding
   std::vector<std::unique_ptr<DeviceNumerics>> numerics_;
   std::vector<std::unique_ptr<Memory>> memories_;
+  std::vector<std::unique_ptr<MemoryLayout>>
+      memory_layouts_;  // null: its memory knows no addresses
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<LinkDirection>> links_;
   // Only in runs with disturbances:

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <boost/algorithm/string.hpp>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -11,10 +12,13 @@
 
 #include "base/error.hpp"
 #include "hardware/memory/dram/characterise.hpp"
+#include "hardware/memory/dram/energy.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/complaint.hpp"
 #include "sim/config/dram_load.hpp"
+#include "sim/config/presets.hpp"
+#include "sim/memory/studies.hpp"
 
 namespace qfs {
 namespace {
@@ -27,11 +31,12 @@ using dram::Pattern;
 using dram::Tier;
 
 constexpr std::int64_t most_burst_bytes = std::int64_t{64} << 30U;  // minutes of host time
-constexpr std::int64_t most_bytes = std::int64_t{1} << 50U;
+constexpr std::int64_t most_bytes = std::int64_t{4} << 40U;         // an hour of simulated time
 
 CommandLine command_line() {
   CommandLine line{"memory",
-                   "qfsim memory PRESET|FILE.yaml --pattern NAME --bytes SIZE [options]",
+                   "qfsim memory PRESET|FILE.yaml --pattern NAME --bytes SIZE [options], or "
+                   "qfsim memory PRESET,PRESET...|all --study NAME [--tier NAME]",
                    "Characterises a memory alone: reads in a pattern, from a memory with all banks "
                    "closed.\nSIZE is binary: 16 MB, 16 MiB and 16 Mi are 16 * 2^20 bytes.",
                    {},
@@ -44,9 +49,13 @@ CommandLine command_line() {
       ("chunk", text(), "of alternating: read from one place before the other; 4 KiB")        //
       ("second", text(), "of alternating: address of the second place; 512 MiB")              //
       ("every", text(), "of stride: one burst of so many; 4")                                 //
-      ("tier", text(), "ideal: bytes / peak; burst: command by command, the default")         //
-      ("set", po::value<std::vector<std::string>>()->composing(),
-       "replaces a key of the preset, key=value")  //
+      ("study", text(),
+       "coalescing: lanes that read neighbours, or rows apart; appends: what rows that arrive to "
+       "be "
+       "written cost a sweep; a line for each memory")  //
+      ("tier", text(), "stream: fast, the default; burst: command by command; ideal: bytes / peak")(
+          "set", po::value<std::vector<std::string>>()->composing(),
+          "replaces a key of the preset, key=value")  //
       ("json", "print one JSON object");
   return line;
 }
@@ -123,13 +132,9 @@ std::string required_text(const OptionValues& values, const char* option) {
 
 Tier read_tier(const OptionValues& values) {
   if (values.count("tier") == 0) {
-    return Tier::burst;
+    return Tier::stream;
   }
-  const Tier tier = choice<Tier>("--tier", values["tier"].as<std::string>());
-  if (tier == Tier::stream) {
-    refuse("--tier", "'stream' cannot characterise a memory yet", "ideal, burst");
-  }
-  return tier;
+  return choice<Tier>("--tier", values["tier"].as<std::string>());
 }
 
 Access read_access(const OptionValues& values, Tier tier) {
@@ -168,14 +173,40 @@ Access read_access(const OptionValues& values, Tier tier) {
 struct Question {
   DramConfig config;
   Access access;
-  Tier tier = Tier::burst;
+  Tier tier = Tier::stream;
+
+  [[nodiscard]] std::int64_t capacity() const { return config.organisation.capacity().value(); }
+  /// Where the last byte lies that is read, but for wrapping round.
+  [[nodiscard]] double reach() const {
+    const auto bytes = static_cast<double>(access.bytes.value());
+    switch (access.pattern) {
+      case Pattern::sequential:
+        break;
+      case Pattern::alternating:
+        return static_cast<double>(access.second_place.value()) + bytes / 2;
+      case Pattern::stride:
+        return bytes * static_cast<double>(access.every);
+    }
+    return bytes;
+  }
 };
+
+/// Addresses wrap round, so that a second place beyond the capacity would lie elsewhere.
+void check_second_place(const Question& question) {
+  const std::int64_t second = question.access.second_place.value();
+  if (question.access.pattern == Pattern::alternating && question.tier != Tier::ideal &&
+      second >= question.capacity()) {
+    refuse("--second", fmt::format("{} bytes", second),
+           fmt::format("less than the capacity of {}, {} bytes", question.config.preset,
+                       question.capacity()));
+  }
+}
 
 double nanoseconds(Femtoseconds time) { return to_microseconds(time) * 1000; }
 
 std::string to_json(const Question& question, const Characterisation& result) {
   const double achieved = result.achieved(question.access.bytes).value();
-  nlohmann::ordered_json json{{"memory", question.config.name},
+  nlohmann::ordered_json json{{"memory", question.config.preset},
                               {"tier", name_of(question.tier)},
                               {"pattern", name_of(question.access.pattern)},
                               {"bytes", question.access.bytes.value()},
@@ -184,14 +215,17 @@ std::string to_json(const Question& question, const Characterisation& result) {
                               {"peak_gb_per_s", result.peak.value() / 1e9},
                               {"share_of_peak", achieved / result.peak.value()},
                               {"single_read_ns", nanoseconds(result.single_read)}};
-  if (question.tier == Tier::burst) {
+  if (question.tier != Tier::ideal) {
     const dram::Counters& counters = result.counters;
+    json["capacity_bytes"] = question.capacity();
     json["bursts"] = counters.bursts();
     json["row_hits"] = counters.row_hits();
     json["activates"] = counters.activates;
     json["precharges"] = counters.precharges;
     json["precharges_all"] = counters.precharges_all;
     json["refreshes"] = counters.refreshes();
+    const std::optional<double> joules = dram::energy_of(question.config, counters);
+    json["energy_joules"] = joules ? nlohmann::ordered_json(*joules) : nullptr;
   }
   return json.dump(2) + "\n";
 }
@@ -204,11 +238,11 @@ std::string to_text(const Question& question, const Characterisation& result) {
       "  bandwidth      {:.3f} GB/s\n"
       "  share of peak  {:.1f} % of {:.1f} GB/s\n"
       "  single read    {:.1f} ns\n",
-      question.config.name, name_of(question.access.pattern), question.access.bytes.value(),
+      question.config.preset, name_of(question.access.pattern), question.access.bytes.value(),
       name_of(question.tier), to_microseconds(result.time), achieved / 1e9,
       100 * achieved / result.peak.value(), result.peak.value() / 1e9,
       nanoseconds(result.single_read));
-  if (question.tier == Tier::burst) {
+  if (question.tier != Tier::ideal) {
     const dram::Counters& counters = result.counters;
     text += fmt::format(
         "  row hits       {} of {} bursts ({:.1f} %)\n"
@@ -217,8 +251,44 @@ std::string to_text(const Question& question, const Characterisation& result) {
         counters.row_hits(), counters.bursts(),
         100 * static_cast<double>(counters.row_hits()) / static_cast<double>(counters.bursts()),
         counters.activates, counters.refreshes());
+    if (const std::optional<double> joules = dram::energy_of(question.config, counters)) {
+      const double bits = 8 * static_cast<double>(question.access.bytes.value());
+      text += fmt::format("  energy         {:.3f} uJ, {:.2f} pJ a useful bit\n", 1e6 * *joules,
+                          1e12 * *joules / bits);
+    }
+    if (question.reach() > static_cast<double>(question.capacity())) {
+      text += fmt::format("  (beyond the capacity of {} bytes, where addresses wrap round)\n",
+                          question.capacity());
+    }
   }
   return text;
+}
+
+/// Of several memories, their names with commas between, or of all presets.
+std::string study_text(const OptionValues& values, const std::vector<std::string>& overrides) {
+  for (const char* option : {"pattern", "bytes", "chunk", "second", "every", "json"}) {
+    if (values.count(option) != 0) {
+      refuse(fmt::format("--{}", option).c_str(), "given", "nothing beside --study");
+    }
+  }
+  const Tier tier = read_tier(values);
+  if (tier == Tier::ideal) {
+    refuse("--tier", "'ideal', which knows no addresses", "stream, burst");
+  }
+  const std::string given = values["PRESET"].as<std::string>();
+  std::vector<std::string> names;
+  if (given == "all") {
+    names = preset_names(PresetKind::memory);
+  } else {
+    boost::algorithm::split(names, given, boost::algorithm::is_any_of(","));
+  }
+  std::vector<DramConfig> configs;
+  configs.reserve(names.size());
+  for (const std::string& name : names) {
+    configs.push_back(load_dram_named(name, overrides));
+  }
+  const auto study = choice<MemoryStudy>("--study", values["study"].as<std::string>());
+  return study_table(study, configs, tier);
 }
 
 }  // namespace
@@ -232,10 +302,15 @@ int memory_command(const Arguments& arguments) {
   if (values.count("set") != 0) {
     overrides = values["set"].as<std::vector<std::string>>();
   }
+  if (values.count("study") != 0) {
+    fmt::print("{}", study_text(values, overrides));
+    return exit_done;
+  }
   Question question;
   question.tier = read_tier(values);
   question.access = read_access(values, question.tier);
   question.config = load_dram_named(values["PRESET"].as<std::string>(), overrides);
+  check_second_place(question);
   const Characterisation result =
       dram::characterise(question.config, question.access, question.tier);
   fmt::print("{}",

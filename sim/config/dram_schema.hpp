@@ -4,7 +4,7 @@
 
 #include "hardware/memory/dram/config.hpp"
 #include "sim/config/forms.hpp"
-#include "sim/config/schema.hpp"
+#include "sim/config/key.hpp"
 
 namespace qfs::config {
 
@@ -127,10 +127,19 @@ void describe(Visitor& visit, dram::Controller& controller) {
 }
 
 template <class Visitor>
+void describe(Visitor& visit, dram::Energy& energy) {
+  visit.field({"read_per_bit", "picojoules to read a bit"}, energy.read_per_bit, MaybeNumber{});
+  visit.field({"write_per_bit", "picojoules to write a bit"}, energy.write_per_bit, MaybeNumber{});
+  visit.field({"activate_per_bit", "picojoules of an activate, for each bit of the row"},
+              energy.activate_per_bit, MaybeNumber{});
+}
+
+template <class Visitor>
 void describe(Visitor& visit, dram::DramConfig& config) {
   visit.section({"organisation", "", Presence::required}, config.organisation);
   visit.section({"timing", "", Presence::required}, config.timing);
   visit.section({"controller", "", Presence::required}, config.controller);
+  visit.section({"energy", ""}, config.energy);
 }
 
 }  // namespace qfs::config

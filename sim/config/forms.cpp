@@ -13,6 +13,7 @@ bool is_plain(char c) {
 }
 
 constexpr const char* unlimited_text = "unlimited";
+constexpr const char* unknown_text = "unknown";
 
 /// The text as a YAML scalar that is read back as the same text.
 std::string yaml_text(const std::string& text) {
@@ -103,6 +104,33 @@ std::string Size::print(const std::optional<Bytes>& value) const {
 std::string Size::legal(const std::optional<Bytes>&) const {
   return fmt::format("from 1 B to 2^63 - 1 B, in {}; or {}", joined(unit_names(Dimension::size)),
                      unlimited_text);
+}
+
+void SizeWithin::read(const ConfigNode& node, Bytes& value) const {
+  const std::uint64_t bytes = parse_whole(scalar_text(node), Dimension::size);
+  if (bytes < static_cast<std::uint64_t>(least) || bytes > static_cast<std::uint64_t>(most)) {
+    throw ValueError(described(node));
+  }
+  value = Bytes(static_cast<std::int64_t>(bytes));
+}
+
+std::string SizeWithin::legal(Bytes) const {
+  return fmt::format("from {} to {}", format_size(Bytes(least)), format_size(Bytes(most)));
+}
+
+void MaybeNumber::read(const ConfigNode& node, std::optional<double>& value) const {
+  value.reset();
+  if (scalar_text(node) != unknown_text) {
+    Number{Number::From::at_0}.read(node, value.emplace());
+  }
+}
+
+std::string MaybeNumber::print(const std::optional<double>& value) const {
+  return value ? format_number(*value) : unknown_text;
+}
+
+std::string MaybeNumber::legal(const std::optional<double>&) const {
+  return fmt::format("{}, or {}", Number{Number::From::at_0}.legal(0), unknown_text);
 }
 
 void Number::read(const ConfigNode& node, double& value) const {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -110,6 +111,15 @@ struct Size {
   [[nodiscard]] std::string legal(const std::optional<Bytes>&) const;
 };
 
+/// A size in whole bytes of a range.
+struct SizeWithin {
+  std::int64_t least = 1;
+  std::int64_t most = 1;
+  void read(const ConfigNode& node, Bytes& value) const;
+  [[nodiscard]] std::string print(Bytes value) const { return format_size(value); }
+  [[nodiscard]] std::string legal(Bytes) const;
+};
+
 /// A plain number above (or, if so said, at) 0, or from 1 on.
 struct Number {
   enum class From { above_0, at_0, at_1 };
@@ -117,6 +127,13 @@ struct Number {
   void read(const ConfigNode& node, double& value) const;
   [[nodiscard]] std::string print(double value) const { return format_number(value); }
   [[nodiscard]] std::string legal(double) const;
+};
+
+/// A plain number from 0 on, or `unknown`.
+struct MaybeNumber {
+  void read(const ConfigNode& node, std::optional<double>& value) const;
+  [[nodiscard]] std::string print(const std::optional<double>& value) const;
+  [[nodiscard]] std::string legal(const std::optional<double>&) const;
 };
 
 /// A plain number of a range.

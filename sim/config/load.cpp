@@ -1,7 +1,11 @@
 #include "sim/config/load.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
+#include "sim/config/dram_check.hpp"
+#include "sim/config/presets.hpp"
 #include "sim/config/section.hpp"
 #include "sim/config/trace.hpp"
 #include "sim/config/validate.hpp"
@@ -40,6 +44,36 @@ void take_trace(const ConfigNode& workload, const std::filesystem::path& run_fil
   taken.tokens = *std::max_element(requests.tokens.begin(), requests.tokens.end());
 }
 
+/// What a device's DRAM gives, unless the run says so itself.
+void settle_memory(const ConfigNode& root, const std::string& path, DeviceConfig& device) {
+  const ConfigNode* own = root.given(path);
+  if (!device.dram) {
+    if (device.memory != MemoryTier::ideal) {
+      const std::string key = config::joined_path(path, "memory");
+      config::complain(
+          config::place_of(root, key), key,
+          config::in_quotes(name_of(device.memory)) + ", but no dram is given",
+          "ideal; or a dram beside it: " + config::joined(preset_names(PresetKind::memory)));
+    }
+    return;
+  }
+  config::check_dram(root, config::joined_path(path, "dram"), *device.dram);
+  const auto parts = static_cast<double>(device.dram_parts);
+  const BytesPerSecond peak(parts * dram::peak_bandwidth(*device.dram).value());
+  const ConfigNode* bandwidth = own == nullptr ? nullptr : own->given("bandwidth");
+  constexpr double printing = 1e-9;  // a resolved configuration gives both
+  if (bandwidth != nullptr && std::abs(device.bandwidth.value() / peak.value() - 1) > printing) {
+    config::complain(bandwidth->where, config::joined_path(path, "bandwidth"),
+                     config::in_quotes(bandwidth->text) + ", but dram says it",
+                     "nothing here; or no dram");
+  }
+  device.bandwidth = peak;
+  if (own == nullptr || own->given("capacity") == nullptr) {
+    device.capacity =
+        static_cast<std::int64_t>(device.dram_parts) * device.dram->organisation.capacity();
+  }
+}
+
 }  // namespace
 
 RunConfig load_run_config(const std::filesystem::path& file,
@@ -54,6 +88,8 @@ RunConfig load_run_config(const std::filesystem::path& file,
   if (!run.workload.trace.empty()) {
     take_trace(*root.given("workload"), file, run.workload);
   }
+  settle_memory(root, "compute_device", run.compute_device);
+  settle_memory(root, "cache_device", run.cache_device);
   config::validate(run, [&root](std::string_view path) { return config::place_of(root, path); });
   return run;
 }

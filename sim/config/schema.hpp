@@ -3,21 +3,13 @@
 // all visit these functions.
 #pragma once
 
+#include "sim/config/dram_schema.hpp"
 #include "sim/config/forms.hpp"
+#include "sim/config/key.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/run_config.hpp"
 
 namespace qfs::config {
-
-enum class Presence { optional, required };
-
-struct Key {
-  const char* name;
-  const char* meaning;
-  Presence presence = Presence::optional;
-  const char* refused_because = nullptr;  // set: the key does not apply to what was read before it
-  const char* needed_because = nullptr;   // set: why the key is required
-};
 
 // Limits far beyond use, within which no product of sizes leaves 63 bits unnoticed (validate.cpp
 // checks the products).
@@ -92,9 +84,26 @@ void describe(Visitor& visit, Workload& workload) {
 
 template <class Visitor>
 void describe(Visitor& visit, DeviceConfig& device) {
-  visit.field({"memory", "memory model: ideal is bytes / bandwidth, shared by streams in flight"},
+  visit.field({"memory",
+               "memory model: ideal is bytes / bandwidth, shared by streams in flight; stream is "
+               "DRAM by its rows and refreshes; burst is DRAM command by command, exact and slow"},
               device.memory, Choice{});
-  visit.field({"bandwidth", "peak bandwidth of its memory"}, device.bandwidth, rate);
+  visit.preset_section(
+      {"dram",
+       "what its memory is made of: a preset, a file or a map of the keys below (Memory files), or "
+       "none; gives the peak bandwidth and, unless given, the capacity. Needed with stream and "
+       "burst"},
+      device.dram, PresetKind::memory);
+  visit.field({"dram_parts", "so many of them side by side, over which all is spread evenly"},
+              device.dram_parts, Count{1, most_devices});
+  visit.field({"kv_banks",
+               "where V lies, which a sweep reads beside K: same puts it into other rows of the "
+               "same banks, other half of the banks away"},
+              device.kv_banks, Choice{});
+  visit.field({"kv_chunk", "a sweep reads so much of K, then of V, in turn"}, device.kv_chunk,
+              SizeWithin{64, std::int64_t{1} << 30});
+  visit.field({"bandwidth", "peak bandwidth of its memory; not beside dram"}, device.bandwidth,
+              rate);
   visit.field({"capacity", "size of its memory; what must lie there has to fit"}, device.capacity,
               Size{});
   visit.field({"mac_rate", "multiply-accumulates a second; 1 MAC = 2 FLOP"}, device.mac_rate,

@@ -24,6 +24,10 @@ std::string missing_config_json(const std::string& text, const fs::path& json) {
                    : fmt::format("{}: no such file", in_quotes(text));
 }
 
+bool is_yaml_file(const std::string& text) {
+  return text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
 }  // namespace
 
 void refuse_unknown_keys(const ConfigNode& map, const std::string& path,
@@ -52,8 +56,11 @@ void require_map(const ConfigNode& node, const std::string& path, const char* le
 ConfigNode read_preset(PresetKind kind, const ConfigNode& name, const std::string& path,
                        const Reading& reading) {
   const std::vector<std::string> names = preset_names(kind, reading.run_file);
-  const std::string legal = fmt::format(
-      "{}{}", joined(names), kind == PresetKind::model ? ", or the path of a config.json" : "");
+  const std::string legal =
+      fmt::format("{}{}", joined(names),
+                  kind == PresetKind::model    ? ", or the path of a config.json"
+                  : kind == PresetKind::memory ? ", or a file whose name ends in .yaml"
+                                               : "");
   if (name.kind != ConfigNode::Kind::scalar) {
     complain(name.where, path, described(name), legal);
   }
@@ -65,6 +72,9 @@ ConfigNode read_preset(PresetKind kind, const ConfigNode& name, const std::strin
       }
       return read_hugging_face(json, reading);
     }
+  }
+  if (kind == PresetKind::memory && is_yaml_file(name.text)) {
+    return read_yaml_map(reading.run_file.parent_path() / name.text);
   }
   const fs::path file = preset_file(kind, name.text, reading.run_file);
   if (file.empty()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "sim/config/tree.hpp"
 
 namespace qfs::config {
+
+inline constexpr const char* none_text = "none";  // a section that is missing
 
 /// What is known of the run before its keys are read.
 struct Reading {
@@ -96,6 +99,9 @@ class Reader {
   void sections(const Key& key, std::vector<T>& values);
   template <class T>
   void preset_section(const Key& key, T& value, PresetKind kind);
+  /// `none` where the section may be missing.
+  template <class T>
+  void preset_section(const Key& key, std::optional<T>& value, PresetKind kind);
 
  private:
   void require_absent_is_legal(const Key& key, const std::string& path,
@@ -147,7 +153,7 @@ void Reader::section(const Key& key, T& value) {
   if (node != nullptr) {
     refuse_opened_scalar(*node, path);
   }
-  read_section(node == nullptr ? empty : *node, path, value, reading_);
+  read_section(node == nullptr ? empty : *node, path, value, reading_, has_preset_);
 }
 
 template <class T>
@@ -186,10 +192,23 @@ void Reader::preset_section(const Key& key, T& value, PresetKind kind) {
   fill(value, map, path, kind);
 }
 
+template <class T>
+void Reader::preset_section(const Key& key, std::optional<T>& value, PresetKind kind) {
+  const ConfigNode* node = map_.given(key.name);
+  if (node == nullptr) {
+    return;
+  }
+  value.reset();
+  if (node->kind != ConfigNode::Kind::scalar || node->text != none_text) {
+    preset_section(key, value.emplace(), kind);
+  }
+}
+
 /// What a shape is called of which a preset was the beginning.
 void rename_modified(ModelShape& model, const ConfigNode& own_keys);
 inline void rename_modified(const DeviceConfig&, const ConfigNode&) {}
 inline void rename_modified(const LinkConfig&, const ConfigNode&) {}
+inline void rename_modified(const dram::DramConfig&, const ConfigNode&) {}
 
 /// The preset's numbers first, then the map's own keys over them.
 template <class T>
@@ -261,6 +280,14 @@ class Writer {
     describe(*this, value);
     indent_ -= 2;
   }
+  template <class T>
+  void preset_section(const Key& key, std::optional<T>& value, PresetKind kind) {
+    if (value) {
+      preset_section(key, *value, kind);
+    } else {
+      line(key.name, none_text);
+    }
+  }
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
@@ -298,6 +325,12 @@ class Documenter {
         fmt::format("a file's name in configs/{}, without .yaml", name_of(kind)), "");
     path_ = outer;
     describe_inside(key, value);
+  }
+  /// Its keys have a table of their own.
+  template <class T>
+  void preset_section(const Key& key, std::optional<T>&, PresetKind kind) {
+    row(key, fmt::format("a preset of configs/{}, a file, a map, or {}", name_of(kind), none_text),
+        none_text);
   }
   [[nodiscard]] const std::string& text() const { return text_; }
 

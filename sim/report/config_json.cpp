@@ -45,6 +45,10 @@ class JsonWriter {
   void preset_section(const config::Key& key, T& value, PresetKind) {
     json_[key.name] = key.refused_because == nullptr ? written(value) : Json(nullptr);
   }
+  template <class T>
+  void preset_section(const config::Key& key, std::optional<T>& value, PresetKind) {
+    json_[key.name] = value ? written(*value) : Json(nullptr);
+  }
   [[nodiscard]] const Json& json() const { return json_; }
 
  private:
@@ -81,10 +85,16 @@ class JsonWriter {
   void put(const std::string& key, const std::optional<Bytes>& size) {
     json_[key + "_bytes"] = size ? Json(size->value()) : Json(nullptr);
   }
-  void put(const std::string& key, const std::vector<BlockOrder>& blocks) {
+  void put(const std::string& key, const std::optional<double>& number) {
+    json_[key] = number ? Json(*number) : Json(nullptr);
+  }
+  void put(const std::string& key, Bytes size) { json_[key + "_bytes"] = size.value(); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void put(const std::string& key, const std::vector<Enum>& choices) {
     json_[key] = Json::array();
-    for (const BlockOrder block : blocks) {
-      json_[key].push_back(name_of(block));
+    for (const Enum choice : choices) {
+      json_[key].push_back(name_of(choice));
     }
   }
 

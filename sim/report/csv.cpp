@@ -77,4 +77,12 @@ std::string operations_csv(const RunResult& result) {
   return fmt::to_string(out);
 }
 
+std::string csv_field(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) {
+    doubled += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return text.find_first_of(",\"\n") == std::string::npos ? text : '"' + doubled + '"';
+}
+
 }  // namespace qfs

@@ -13,4 +13,7 @@ namespace qfs {
 /// `carries`.
 std::string operations_csv(const RunResult& result);
 
+/// A field of a CSV file, in quotes where it has to be.
+std::string csv_field(const std::string& text);
+
 }  // namespace qfs

@@ -29,6 +29,13 @@ void compare(std::optional<ClosedFormAgreement>& agreement, Femtoseconds simulat
   }
 }
 
+bool has_dram_timing(const RunConfig& config) {
+  const bool one_kind = config.arrangement == Arrangement::colocated ||
+                        config.arrangement == Arrangement::tensor_parallel;
+  return config.compute_device.memory != MemoryTier::ideal ||
+         (!one_kind && config.cache_device.memory != MemoryTier::ideal);
+}
+
 /// Faults strike only where numbers are computed: at the main context.
 std::string not_in_formula(const PointResult& point, const RunConfig& config) {
   if (config.numerics.inject.kind != FaultKind::none && point.context == config.workload.context) {
@@ -37,6 +44,7 @@ std::string not_in_formula(const PointResult& point, const RunConfig& config) {
   const CachePolicy& cache = config.cache.policy;
   const std::pair<bool, const char*> reasons[] = {
       {config.faults.any(), "faults"},
+      {has_dram_timing(config), "DRAM timing"},
       {cache.prefetch.ahead > 0, "prefetch"},
       {cache.append_delay > Seconds(0), "append_delay"},
       {config.arrangement != Arrangement::colocated && config.link.jitter > Seconds(0),

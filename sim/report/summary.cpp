@@ -6,6 +6,7 @@
 
 #include "sim/config/system_config.hpp"
 #include "sim/report/config_json.hpp"
+#include "sim/report/dram_use.hpp"
 #include "sim/report/numerics_json.hpp"
 
 namespace qfs {
@@ -100,7 +101,9 @@ Json closed_form_json(const PointAnalysis& analysis) {
   }
   const Json step_times = waves.empty() ? Json::array() : waves.front();
   const bool expected = analysis.closed_form->expected();
+  const std::optional<Seconds>& achieved = analytic.achieved_step_time;
   return {{"stack_time_us", to_microseconds(analytic.stack_time)},
+          {"at_achieved_step_time_us", achieved ? Json(to_microseconds(*achieved)) : Json(nullptr)},
           {"step_time_us", step_times.empty() ? Json(nullptr) : step_times.front()},
           {"step_times_us", step_times},
           {"wave_step_times_us", waves},
@@ -220,7 +223,8 @@ Json crossover_json(const Crossover& crossover) {
           {"block", name_of(crossover.block)},
           {"state", name_of(crossover.state)},
           {"simulated_positions", found ? Json(crossover.simulated) : Json(nullptr)},
-          {"closed_form_positions", optional_json(crossover.closed_form)}};
+          {"closed_form_positions", optional_json(crossover.closed_form)},
+          {"closed_form_at_achieved_positions", optional_json(crossover.achieved)}};
 }
 
 /// Those of the point's own block order, by name; only the latency crossover differs among them.
@@ -231,6 +235,24 @@ Json own_crossovers_json(const RunResult& result, BlockOrder block) {
       json[fmt::format("{}_positions", name_of(crossover.kind))] =
           crossover_json(crossover)["simulated_positions"];
     }
+  }
+  return json;
+}
+
+Json dram_json(const std::vector<DramUse>& uses) {
+  Json json = Json::array();
+  for (const DramUse& use : uses) {
+    const dram::Counters& counters = use.counters;
+    json.push_back({{"device", use.device},
+                    {"dram", use.dram},
+                    {"moved_bytes", use.moved.value()},
+                    {"bus_busy_us", to_microseconds(use.busy)},
+                    {"read_bursts", counters.read_bursts},
+                    {"write_bursts", counters.write_bursts},
+                    {"row_hit_share", use.hit_share},
+                    {"activates", counters.activates},
+                    {"refreshes", counters.refreshes()},
+                    {"energy_joules", optional_json(use.joules)}});
   }
   return json;
 }
@@ -252,6 +274,7 @@ Json result_json(const RunResult& result, const PointAnalysis& analysis,
   json["bound"] = {{"resource", analysis.bound.resource},
                    {"time_us", to_microseconds(analysis.bound.time)},
                    {"share", analysis.bound.share}};
+  json["dram"] = dram_json(dram_use_of(result.config, analysis.point->table));
   json["crossovers"] = own_crossovers_json(result, analysis.point->block);
   json["closed_form"] = closed_form_json(analysis);
   json["roofline"] = roofline_json(analysis);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/report/block_note.hpp"
+#include "sim/report/dram_use.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/text_table.hpp"
@@ -38,10 +39,10 @@ std::string meaning_of(const Crossover& crossover) {
 
 /// DESIGN.md 7 counts waits of more than half a position's sweep; less is rounding, or an append
 /// that happened to share the memory with the sweep.
-bool differs(const Crossover& crossover) {
+bool differs(const Crossover& crossover, bool expected) {
   constexpr double half_a_position = 0.5;
   constexpr double relative = 1e-6;
-  return crossover.state == CrossoverState::found && crossover.closed_form &&
+  return expected && crossover.state == CrossoverState::found && crossover.closed_form &&
          std::abs(crossover.simulated - *crossover.closed_form) >
              std::max(half_a_position, relative * crossover.simulated);
 }
@@ -50,13 +51,26 @@ std::string crossovers_part(const RunResult& result) {
   if (result.crossovers.empty()) {
     return "";
   }
-  TextTable table("llrrl", {"crossover", "block", "simulated", "closed form", "beyond it"});
+  const bool dram = result.achieved.has_value();
+  std::vector<std::string> head{"crossover", "block", "simulated", "closed form"};
+  if (dram) {
+    head.emplace_back("achieved");
+  }
+  head.emplace_back("beyond it");
+  TextTable table(dram ? "llrrrl" : "llrrl", head);
   for (const Crossover& crossover : result.crossovers) {
-    const std::string closed_form = crossover.closed_form ? grouped(*crossover.closed_form, 3) +
-                                                                (differs(crossover) ? " !" : "")
-                                                          : "-";
-    table.add({std::string(name_of(crossover.kind)), std::string(name_of(crossover.block)),
-               where_text(crossover), closed_form, meaning_of(crossover)});
+    const std::string closed_form =
+        crossover.closed_form
+            ? grouped(*crossover.closed_form, 3) + (differs(crossover, !dram) ? " !" : "")
+            : "-";
+    std::vector<std::string> row{std::string(name_of(crossover.kind)),
+                                 std::string(name_of(crossover.block)), where_text(crossover),
+                                 closed_form};
+    if (dram) {
+      row.push_back(crossover.achieved ? grouped(*crossover.achieved, 3) : "-");
+    }
+    row.push_back(meaning_of(crossover));
+    table.add(row);
   }
   const bool waves = result.config.workload.in_flight > 1;
   return fmt::format("\nCrossovers, in cached positions per request{}\n{}",
@@ -117,6 +131,7 @@ std::string report_table(const RunResult& result, std::span<const PointAnalysis>
   text += ledger_part(main);
   text += fmt::format("\nSpeed and the two sides of a layer, context {} (us)\n", context);
   text += speed_part(main);
+  text += dram_part(result.config, main);
   text += crossovers_part(result) + blocks_part(result.config) + legend_part(result.config);
   return text + answer_part(result, analyses);
 }

@@ -73,6 +73,10 @@ std::string resident_line(const RunConfig& config) {
 // Of a preset only the numbers are printed: a key beside it may have replaced any of them.
 std::string device_line(const char* label, const DeviceConfig& device) {
   std::string text = "memory " + rate_text(device.bandwidth.value(), "B/s");
+  if (device.dram) {
+    const std::string parts = device.dram_parts == 1 ? "" : fmt::format("{} x ", device.dram_parts);
+    text += fmt::format(" ({}{}, {})", parts, device.dram->preset, name_of(device.memory));
+  }
   text += ", arithmetic " + rate_text(device.mac_rate.value(), "MAC/s");
   text += fmt::format(", launch {:.6g} us", to_microseconds(device.launch_overhead));
   return line(label, text);

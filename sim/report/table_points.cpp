@@ -35,6 +35,13 @@ std::string closed_form_text(const PointAnalysis& analysis) {
   return deviation_text(analysis.closed_form->deviation) + (disagrees(analysis) ? " !" : "");
 }
 
+/// The first step against the formula at the bandwidths that the memories achieve.
+std::string achieved_text(const PointAnalysis& analysis) {
+  const std::optional<Seconds>& achieved = analysis.point->analytic.achieved_step_time;
+  return achieved ? deviation_text(to_seconds(analysis.step_time()).value() / achieved->value() - 1)
+                  : "-";
+}
+
 /// Empty for the baseline itself.
 std::string speedup_text(const RunResult& result, std::span<const PointAnalysis> analyses,
                          const PointAnalysis& analysis) {
@@ -50,14 +57,19 @@ void add_point(TextTable& table, const RunResult& result, std::span<const PointA
   const StepLedger& ledger = analysis.ledger();
   const char checked = point.numerics ? '>' : ' ';
   const std::string beyond = !analysis.mixed && beyond_crossover(result, point) ? " *" : "";
-  table.add(
-      {first_of_context ? context_of(analysis) : "", block_of(analysis) + beyond,
-       microseconds_text(to_microseconds(analysis.step_time())),
-       speedup_text(result, analyses, analysis),
-       microseconds_text(to_microseconds(ledger.sweep_busy)), percent_text(ledger.hidden_share()),
-       microseconds_text(to_microseconds(ledger.sweep_exposed)), closed_form_text(analysis),
-       analysis.roofline_share ? percent_text(*analysis.roofline_share) : "-"},
-      checked);
+  std::vector<std::string> cells{first_of_context ? context_of(analysis) : "",
+                                 block_of(analysis) + beyond,
+                                 microseconds_text(to_microseconds(analysis.step_time())),
+                                 speedup_text(result, analyses, analysis),
+                                 microseconds_text(to_microseconds(ledger.sweep_busy)),
+                                 percent_text(ledger.hidden_share()),
+                                 microseconds_text(to_microseconds(ledger.sweep_exposed)),
+                                 closed_form_text(analysis)};
+  if (result.achieved) {
+    cells.push_back(achieved_text(analysis));
+  }
+  cells.push_back(analysis.roofline_share ? percent_text(*analysis.roofline_share) : "-");
+  table.add(cells, checked);
 }
 
 /// Contexts ascending, block orders as configured.
@@ -89,6 +101,17 @@ std::string not_in_formula_text(std::span<const PointAnalysis> analyses) {
   return text;
 }
 
+std::string achieved_note(const RunResult& result) {
+  if (!result.achieved) {
+    return "";
+  }
+  const auto text = [](BytesPerSecond rate) { return rate_text(rate.value(), "B/s"); };
+  return paragraph(
+      fmt::format("achieved: against the closed form at what long reads get, not the peak: compute "
+                  "device {}, cache device {}",
+                  text(result.achieved->compute), text(result.achieved->cache)));
+}
+
 std::string disagreement_text(std::span<const PointAnalysis> analyses) {
   const auto count = std::count_if(analyses.begin(), analyses.end(), disagrees);
   if (count == 0) {
@@ -103,8 +126,13 @@ std::string disagreement_text(std::span<const PointAnalysis> analyses) {
 
 std::string points_part(const RunResult& result, std::span<const PointAnalysis> analyses) {
   const std::string versus = fmt::format("vs {}", name_of(baseline_block(result.config)));
-  TextTable table("llrrrrrrr", {"context", "block", "step us", versus, "sweep us", "hidden",
-                                "exposed us", "closed form", "roofline"});
+  std::vector<std::string> head{"context",  "block",  "step us",    versus,
+                                "sweep us", "hidden", "exposed us", "closed form"};
+  if (result.achieved) {
+    head.emplace_back("achieved");
+  }
+  head.emplace_back("roofline");
+  TextTable table(result.achieved ? "llrrrrrrrr" : "llrrrrrrr", head);
   const PointAnalysis* before = nullptr;
   for (const PointAnalysis* point : by_context(analyses)) {
     const bool first = !before || before->point->context != point->point->context;
@@ -114,7 +142,8 @@ std::string points_part(const RunResult& result, std::span<const PointAnalysis> 
     add_point(table, result, analyses, *point, first);
     before = point;
   }
-  return table.text() + not_in_formula_text(analyses) + disagreement_text(analyses);
+  return table.text() + not_in_formula_text(analyses) + achieved_note(result) +
+         disagreement_text(analyses);
 }
 
 }  // namespace qfs

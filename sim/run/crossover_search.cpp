@@ -9,6 +9,7 @@
 #include "analysis/crossover.hpp"
 #include "sim/config/schema.hpp"
 #include "sim/report/places.hpp"
+#include "sim/run/achieved.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/points.hpp"
 #include "system/simulation.hpp"
@@ -43,6 +44,9 @@ RunConfig lone_wave(RunConfig config) {
   return config;
 }
 
+/// The context at which it does, in closed form.
+using Formula = std::optional<double> (*)(const AnalyticParameters&);
+
 double simulated_excess(const RunConfig& config, BlockOrder block, std::size_t context,
                         const Excess& excess) {
   const SystemConfig system = system_config(config, block, context);
@@ -73,14 +77,18 @@ class Search {
       : config_(config), block_(block), excess_(std::move(excess)) {}
 
   [[nodiscard]] Crossover run(CrossoverKind kind) const {
-    Crossover crossover{kind, block_, CrossoverState::found, 0, std::nullopt, 0};
+    Crossover crossover;
+    crossover.kind = kind;
+    crossover.block = block_;
     if (excess_at(0) > 0) {
       crossover.state = CrossoverState::exposed_at_0;
     } else if (const std::size_t high = first_power_above(); !within_reach(high)) {
       crossover.state = CrossoverState::never;
       crossover.searched = static_cast<double>(high) / 2;
     } else {
-      crossover.simulated = interpolate(narrow(high));
+      const Bracket bracket = narrow(high);
+      crossover.simulated = interpolate(bracket);
+      crossover.first_beyond = bracket.above;
     }
     return crossover;
   }
@@ -219,24 +227,27 @@ std::vector<Crossover> find_crossovers(const RunConfig& config) {
   const bool in_formula = !lone.attention.softmax.is_calibrated() &&
                           lone.cache.policy.prefetch.ahead == 0 &&
                           lone.cache.policy.append_delay == Seconds(0);
-  const auto parameters = [&](BlockOrder block) { return analytic_parameters(lone, block, 0); };
+  const std::optional<AchievedBandwidth> achieved = achieved_bandwidth(lone);
   const auto find = [&](CrossoverKind kind, BlockOrder block, const Excess& excess,
-                        const std::optional<double>& formula) {
+                        const Formula& formula) {
+    const auto of = [&](const RunConfig& run) {
+      return in_formula ? finite(formula(analytic_parameters(run, block, 0))) : std::nullopt;
+    };
     crossovers.push_back(Search(lone, block, excess).run(kind));
-    crossovers.back().closed_form = in_formula ? finite(formula) : std::nullopt;
+    crossovers.back().closed_form = of(lone);
+    crossovers.back().achieved = achieved ? of(at_achieved(lone, *achieved)) : std::nullopt;
   };
-  find(CrossoverKind::ffn, config.block, sweep_beyond_ffn, ffn_crossover(parameters(config.block)));
+  find(CrossoverKind::ffn, config.block, sweep_beyond_ffn, ffn_crossover);
   if (pooled) {
     const Layout layout = layout_of(system_config(lone, config.block, 0));
     find(
         CrossoverKind::busy, config.block,
         [&layout](const ExecutionTable& table) { return cache_side_beyond_pool(table, layout); },
-        busy_crossover(parameters(config.block)));
+        busy_crossover);
   }
   for (const BlockOrder block : blocks_of(config)) {
     find(CrossoverKind::latency, block, merge_wait,
-         pooled ? pooled_latency_crossover(parameters(block))
-                : latency_crossover(parameters(block)));
+         pooled ? pooled_latency_crossover : latency_crossover);
   }
   return crossovers;
 }

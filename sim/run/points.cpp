@@ -143,7 +143,8 @@ InputsConfig inputs_config(const RunConfig& config) {
           config.workload.tokens, config.workload.lm_head};
 }
 
-AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::size_t context) {
+AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::size_t context,
+                               const std::optional<AchievedBandwidth>& achieved) {
   AnalyticAnswer answer;
   if (const auto times = closed_form(config, block, context)) {
     answer.stack_time = times->stack_time;
@@ -154,6 +155,11 @@ AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::s
         answer.step_times.back().push_back(end - start);
         start = end;
       }
+    }
+  }
+  if (achieved) {
+    if (const auto times = closed_form(at_achieved(config, *achieved), block, context)) {
+      answer.achieved_step_time = times->step_times.front();
     }
   }
   // Bounds hold however launches are gathered, but several instances share what one is counted for.

@@ -31,6 +31,7 @@ std::optional<AnalyticTimes> closed_form(const RunConfig& config, BlockOrder blo
 InputsConfig inputs_config(const RunConfig& config);
 
 /// Closed form and bounds of a point.
-AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::size_t context);
+AnalyticAnswer analytic_answer(const RunConfig& config, BlockOrder block, std::size_t context,
+                               const std::optional<AchievedBandwidth>& achieved);
 
 }  // namespace qfs

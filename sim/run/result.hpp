@@ -12,6 +12,7 @@
 #include "decode/numeric_report.hpp"
 #include "hardware/execution_table.hpp"
 #include "sim/config/run_config.hpp"
+#include "sim/run/achieved.hpp"
 
 namespace qfs {
 
@@ -27,6 +28,8 @@ struct AnalyticAnswer {
   std::vector<std::vector<Seconds>> step_times = {};  // closed form; by wave and token
   std::optional<AnalyticBound> roofline = {};         // of the first step
   std::optional<AnalyticBound> round = {};            // of a token of every wave in flight
+  /// Closed form at the bandwidths that the memories achieve; of the first step of wave 0.
+  std::optional<Seconds> achieved_step_time = {};
 };
 
 struct PointResult {
@@ -66,13 +69,16 @@ struct Crossover {
   CrossoverKind kind = CrossoverKind::ffn;
   BlockOrder block = BlockOrder::standard;
   CrossoverState state = CrossoverState::found;
-  double simulated = 0;               // fractional, from the simulated times on both sides
-  std::optional<double> closed_form;  // none where its conditions do not hold
-  double searched = 0;                // never: not up to this context
+  double simulated = 0;                 // fractional, from the simulated times on both sides
+  std::optional<double> closed_form;    // none where its conditions do not hold
+  std::optional<double> achieved = {};  // the same at the bandwidths that the memories achieve
+  std::size_t first_beyond = 0;         // found: the smallest context beyond it
+  double searched = 0;                  // never: not up to this context
 };
 
 struct RunResult {
   RunConfig config;
+  std::optional<AchievedBandwidth> achieved = {};  // where a memory is DRAM
   std::vector<PointResult>
       points;  // by context as configured (the main one first), then config.block, then compare
   std::vector<Crossover> crossovers;

@@ -106,10 +106,14 @@ class Runner {
     const bool numeric = config_.numerics.mode == NumericsMode::full;
     const InputsConfig inputs = inputs_config(config_);
     const std::size_t jobs = numeric ? numeric_jobs(config_, inputs) : 0;
+    result_.achieved = achieved_bandwidth(config_);
     for (const std::size_t context : contexts_of(config_)) {
       for (const BlockOrder block : blocks_of(config_)) {
-        result_.points.push_back(
-            {block, context, {}, std::nullopt, analytic_answer(config_, block, context)});
+        result_.points.push_back({block,
+                                  context,
+                                  {},
+                                  std::nullopt,
+                                  analytic_answer(config_, block, context, result_.achieved)});
       }
     }
     // Timing first: a child is cheap to fork while the weights have not been drawn.

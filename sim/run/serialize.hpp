@@ -56,8 +56,19 @@ void serialize(Archive& archive, qfs::Row& row, unsigned /*version*/) {
 }
 
 template <class Archive>
+void serialize(Archive& archive, qfs::dram::Counters& counters, unsigned /*version*/) {
+  archive& counters.read_bursts& counters.write_bursts& counters.activates& counters.precharges;
+  archive& counters.precharges_all& counters.refreshes_all& counters.refreshes_bank;
+}
+
+template <class Archive>
+void serialize(Archive& archive, qfs::MemoryUse& memory, unsigned /*version*/) {
+  archive& memory.device& memory.parts& memory.counters;
+}
+
+template <class Archive>
 void serialize(Archive& archive, qfs::ExecutionTable& table, unsigned /*version*/) {
-  archive& table.resources& table.rows;
+  archive& table.resources& table.memories& table.rows;
 }
 
 template <class Archive>

@@ -1,17 +1,10 @@
 #include <fmt/format.h>
 
+#include "sim/report/csv.hpp"
 #include "sim/sweep/sweep_report.hpp"
 
 namespace qfs {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string doubled;
-  for (const char c : text) {
-    doubled += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return text.find_first_of(",\"\n") == std::string::npos ? text : '"' + doubled + '"';
-}
 
 constexpr const char* figure_columns =
     ",batch,in_flight,resident_requests,resident_kv_bytes,step_us,tpot_us,worst_tpot_us,"
@@ -26,7 +19,7 @@ std::string errors_text(const PointFigures& figures) {
   const PointErrors& errors = *figures.errors;
   return fmt::format(",{:.6e},{:.6e},{},{}", errors.operation, errors.end_to_end,
                      errors.softmax ? fmt::format("{:.6e}", *errors.softmax) : "",
-                     errors.failure.empty() ? "passed" : quoted(errors.failure));
+                     errors.failure.empty() ? "passed" : csv_field(errors.failure));
 }
 
 std::string figures_text(const SweepPoint& point) {
@@ -45,18 +38,18 @@ std::string sweep_csv(const SweepResult& result) {
   const SweepConfig& config = result.config;
   std::string text = "equal";
   for (const SweepAxis& axis : config.axes) {
-    text += "," + quoted(axis.key);
+    text += "," + csv_field(axis.key);
   }
   text += ",variant";
   text += figure_columns;
   for (const SweepPoint& point : result.points) {
     text += name_of(point.equal);
     for (std::size_t axis = 0; axis < point.values.size(); ++axis) {
-      text += "," + quoted(config.label(axis, point.values[axis], point.equal));
+      text += "," + csv_field(config.label(axis, point.values[axis], point.equal));
     }
-    text += "," + quoted(config.variants[point.variant].name);
+    text += "," + csv_field(config.variants[point.variant].name);
     text += point.refused.empty() ? figures_text(point)
-                                  : std::string(18, ',') + "," + quoted(point.refused) + "\n";
+                                  : std::string(18, ',') + "," + csv_field(point.refused) + "\n";
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 
+#include "sim/config/dram_load.hpp"
 #include "sim/run/isolate.hpp"
 #include "system/simulation.hpp"
 #include "tests/support/shapes.hpp"
@@ -11,16 +12,16 @@
 namespace qfs {
 namespace {
 
-/// Building the graph, elaborating the system and simulating it; the fork around it is not counted.
-void timed_step(benchmark::State& state) {
+SystemConfig step_at(std::size_t context) {
   SystemConfig config;
   config.rules.shape = test::qwen3_0_6b();
   config.link.latency = Seconds(5e-6);
-  config.graph = {BlockOrder::early_q,
-                  CurrentToken::merge,
-                  true,
-                  {static_cast<std::size_t>(state.range(0))},
-                  1};
+  config.graph = {BlockOrder::early_q, CurrentToken::merge, true, {context}, 1};
+  return config;
+}
+
+/// Building the graph, elaborating the system and simulating it; the fork around it is not counted.
+void time_step(benchmark::State& state, const SystemConfig& config) {
   for (auto _ : state) {
     const std::function<double()> step = [&config] {
       using Clock = std::chrono::steady_clock;
@@ -31,7 +32,26 @@ void timed_step(benchmark::State& state) {
     state.SetIterationTime(run_isolated<double>({step}, 1).front());
   }
 }
+void timed_step(benchmark::State& state) {
+  time_step(state, step_at(static_cast<std::size_t>(state.range(0))));
+}
 BENCHMARK(timed_step)
+    ->Arg(1 << 10)
+    ->Arg(1 << 20)
+    ->Arg(16 << 20)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+/// On both devices a stack of HBM3, simulated by rows and refreshes.
+void timed_step_stream(benchmark::State& state) {
+  SystemConfig config = step_at(static_cast<std::size_t>(state.range(0)));
+  for (DeviceConfig* device : {&config.compute_device, &config.cache_device}) {
+    device->memory = MemoryTier::stream;
+    device->dram = load_dram_named("hbm3-6400-q64");
+  }
+  time_step(state, config);
+}
+BENCHMARK(timed_step_stream)
     ->Arg(1 << 10)
     ->Arg(1 << 20)
     ->Arg(16 << 20)

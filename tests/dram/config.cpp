@@ -63,7 +63,7 @@ TEST_CASE("a memory's text gives the same memory") {
     std::ofstream(file) << to_yaml(config);
     const DramConfig again = load_dram(file);
     CHECK(to_yaml(again) == to_yaml(config));
-    CHECK(again.name == name);
+    CHECK(again.preset == name);
     CHECK(again.timing.clock == config.timing.clock);
     CHECK(again.controller.mapping == config.controller.mapping);
     CHECK(load_dram_named(file.string()).timing.rfc_bank == 7);

@@ -32,7 +32,7 @@ TEST_CASE("sizes are binary however they are spelt") {
 TEST_CASE("what is printed is what the model computes") {
   const nlohmann::json json = json_of(
       "ddr5-4800 --pattern alternating --bytes 4MiB --second 64MiB --chunk 8KiB "
-      "--set controller.read_queue=16");
+      "--tier burst --set controller.read_queue=16");
   dram::Access access;
   access.pattern = dram::Pattern::alternating;
   access.bytes = Bytes(4 << 20);
@@ -48,6 +48,36 @@ TEST_CASE("what is printed is what the model computes") {
   CHECK(json["refreshes"] == result.counters.refreshes());
   CHECK(json["row_hits"] == result.counters.row_hits());
   CHECK(json["bursts"] == (4 << 20) / 64);
+}
+
+TEST_CASE("the stream tier is the default, and close to the burst tier") {
+  const std::string question = "hbm3-6400 --pattern sequential --bytes 4MiB";
+  const nlohmann::json stream = json_of(question);
+  const nlohmann::json burst = json_of(question + " --tier burst");
+  CHECK(stream["tier"] == "stream");
+  CHECK(stream == json_of(question + " --tier stream"));
+  CHECK(stream["time_us"].get<double>() == Approx(burst["time_us"].get<double>()).epsilon(0.01));
+  CHECK(stream["activates"].get<double>() ==
+        Approx(burst["activates"].get<double>()).epsilon(0.05));
+  for (const char* same : {"single_read_ns", "bursts", "capacity_bytes", "peak_gb_per_s"}) {
+    CHECK(stream[same] == burst[same]);
+  }
+  CHECK(stream["capacity_bytes"] == std::int64_t{16} << 30U);
+}
+
+TEST_CASE("what lies beyond the capacity is said to wrap round") {
+  const char* const wraps = "wrap round";
+  for (const auto& [arguments, is_said] :
+       {std::pair<const char*, bool>{"--pattern sequential --bytes 4GiB", false},
+        {"--pattern sequential --bytes 4097MiB", true},
+        {"--pattern stride --every 4 --bytes 1025MiB", true},
+        {"--pattern alternating --bytes 1MiB --second 4095MiB", false},
+        {"--pattern alternating --bytes 4MiB --second 4095MiB", true}}) {
+    const Outcome outcome = memory(std::string("hbm2 --set organisation.rows=16384 ") + arguments);
+    INFO(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK((outcome.text.find(wraps) != std::string::npos) == is_said);
+  }
 }
 
 TEST_CASE("the ideal tier divides by the peak") {
@@ -78,9 +108,11 @@ TEST_CASE("a wrong question is refused in one line") {
       {"hbm2 --pattern sequential --bytes -1", "--bytes: '-1'"},
       {"hbm2 --pattern sequential --bytes 1.5Mi", "--bytes: '1.5Mi'"},
       {"hbm2 --pattern sequential --bytes 1Mb", "--bytes: '1Mb'"},
-      {"hbm2 --pattern sequential --bytes 1TiB", "--bytes: '1TiB'"},
+      {"hbm2 --pattern sequential --bytes 1TiB --tier burst", "--bytes: '1TiB'"},
+      {"hbm2 --pattern sequential --bytes 5TiB", "--bytes: '5TiB'"},
+      {"hbm2 --pattern sequential --bytes 1Mi --tier strem", "did you mean 'stream'?"},
+      {"hbm2 --pattern alternating --bytes 1Mi --second 16GiB", "--second: 17179869184 bytes"},
       {"hbm2 --pattern sequential --bytes 99999999999999999999", "--bytes"},
-      {"hbm2 --pattern sequential --bytes 1Mi --tier stream", "--tier: 'stream'"},
       {"hbm2 --pattern sequential --bytes 1Mi --every 2", "--every: given"},
       {"hbm2 --pattern stride --bytes 1Mi --every 0", "--every: '0'"},
       {"hbm2 --pattern sequential --bytes 1Mi --set timing.nope=1", "timing.nope"},

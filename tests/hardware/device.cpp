@@ -61,7 +61,7 @@ struct Bench {
     const ProgramPlaces places(program);
     Instant instant("instant");
     std::size_t residents = 1;
-    Device device("device", DeviceId(0), config, {}, memory,
+    Device device("device", DeviceId(0), config, {}, {memory},
                   {program, places, table, calls, instant, residents, 2}, {});
     Sink sink("sink");
     device.out_device[1].bind(sink);
@@ -111,8 +111,8 @@ void check_order(const std::vector<std::size_t>& built) {
     const DeviceContext context{bench.program, places,    bench.table, calls,
                                 instant,       residents, devices + 1};
     parts.push_back(std::make_unique<Device>(name.c_str(), DeviceId(i), bench.config,
-                                             DevicePolicy{}, *memories.back(), context,
-                                             DeviceKernels{}));
+                                             DevicePolicy{}, DeviceMemory{*memories.back()},
+                                             context, DeviceKernels{}));
     parts.back()->out_device[devices].bind(port);
   }
   sc_core::sc_start();
@@ -238,8 +238,8 @@ TEST_CASE("a request whose last operation two instances have done has ended once
   std::size_t residents = 5;
   const DeviceContext context{program, places, bench.table, calls, instant, residents, 3};
   IdealMemory memory("memory", bench.config.bandwidth);
-  Device first("first", DeviceId(0), bench.config, {}, memory, context, {});
-  Device second("second", DeviceId(1), bench.config, {}, memory, context, {});
+  Device first("first", DeviceId(0), bench.config, {}, {memory}, context, {});
+  Device second("second", DeviceId(1), bench.config, {}, {memory}, context, {});
   sc_core::sc_spawn([&] {
     bench.table.add({});  // the message's row
     for (Device* device : {&first, &second}) {

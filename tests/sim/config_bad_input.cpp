@@ -48,7 +48,8 @@ const std::string models =
     "legal: llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, qwen3-0.6b, qwen3-1.7b, qwen3-14b, "
     "qwen3-32b, qwen3-4b, qwen3-8b, or the path of a config.json";
 const std::string device_keys =
-    "legal: preset, memory, bandwidth, capacity, mac_rate, exp_rate, launch_overhead";
+    "legal: preset, memory, dram, dram_parts, kv_banks, kv_chunk, bandwidth, capacity, mac_rate, "
+    "exp_rate, launch_overhead";
 
 }  // namespace
 

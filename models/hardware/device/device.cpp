@@ -42,7 +42,7 @@ Batching without_window(Batching batching) {
 }  // namespace
 
 Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
-               const DevicePolicy& policy, Memory& memory, const DeviceContext& context,
+               const DevicePolicy& policy, const DeviceMemory& memory, const DeviceContext& context,
                DeviceKernels kernels)
     : sc_module(name),
       out_device("out_device", context.devices),
@@ -177,7 +177,7 @@ void Device::run(const Batch& batch, RowId row) {
     return;
   }
   const Outputs outputs = compute(batch);
-  wait_for_work(context_.table.rows[row.value()].work);
+  wait_for_work(batch.members, context_.table.rows[row.value()].work);
   last_through_outages(row);
   end(batch, row, outputs);
 }
@@ -201,23 +201,33 @@ void Device::last_through_outages(RowId id) {
   }
 }
 
-/// Launch, then the memory stream and the arithmetic side by side.
-void Device::wait_for_work(const Work& work) {
+std::shared_ptr<Transfer> Device::start_streams(Members members, const Work& work) {
+  if (memory_.layout == nullptr) {
+    return memory_.memory.start({.length = work.memory_bytes()});
+  }
+  return memory_.memory.start(memory_.layout->streams_of(members, work));
+}
+
+/// Launch, then the memory's streams and the arithmetic side by side.
+void Device::wait_for_work(Members members, const Work& work) {
   const auto pause = [this](Seconds time) {
     if (time > Seconds(0)) {
       wait(to_sc_time(time));
     }
   };
   pause(static_cast<double>(work.launches) * config_.launch_overhead);
-  const auto transfer = memory_.start({.length = work.memory_bytes()});
+  const auto transfer = start_streams(members, work);
   pause(std::max(work.macs / config_.mac_rate, work.exps / config_.exp_rate));
   if (!transfer->finished) {
     wait(transfer->done);
   }
 }
 
-void Device::wait_for_stream(Bytes bytes) {
-  const auto transfer = memory_.start({.length = bytes});
+/// Of the cache, which `members` sweep.
+void Device::wait_for_rows(Members members, Bytes kv_read) {
+  Work rows;
+  rows.kv_read_bytes = kv_read;
+  const auto transfer = start_streams(members, rows);
   if (!transfer->finished) {
     wait(transfer->done);
   }
@@ -241,9 +251,7 @@ void Device::begin_beside(const Batch& batch) {
 void Device::spend_beside(const Batch& batch, const Outputs& outputs) {
   const bool write = is_write(batch.members.front()->kind);
   const RowId row = begin_row(batch, write ? writes_ : executor_);
-  const auto transfer =
-      memory_.start({.length = context_.table.rows[row.value()].work.memory_bytes(),
-                     .direction = AccessDirection::write});
+  const auto transfer = start_streams(batch.members, context_.table.rows[row.value()].work);
   const Seconds delay = write ? append_delay_ : Seconds(0);
   if (transfer->finished && delay == Seconds(0)) {
     finish(batch, row, outputs);

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <systemc>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "hardware/call_book.hpp"
 #include "hardware/config.hpp"
 #include "hardware/device/batch_queue.hpp"
+#include "hardware/device/memory_layout.hpp"
 #include "hardware/device/policy.hpp"
 #include "hardware/device/prefetcher.hpp"
 #include "hardware/device/program_places.hpp"
@@ -38,6 +40,12 @@ namespace qfs {
 struct DeviceKernels {
   DeviceNumerics* numerics = nullptr;  // none: timing only
   NumericLog* log = nullptr;           // every output is noted here for the checks
+};
+
+/// Its memory, and where what it holds lies there; without a layout nobody asks for addresses.
+struct DeviceMemory {
+  Memory& memory;
+  MemoryLayout* layout = nullptr;
 };
 
 /// What all devices of a system share.
@@ -62,7 +70,7 @@ class Device : public sc_core::sc_module, public MessageSink {
   /// Adds its resources to the table: `name`, `name`.writes, if it prefetches `name`.staging, and
   /// if its launches wait for more to join `name`.windows.
   Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& config,
-         const DevicePolicy& policy, Memory& memory, const DeviceContext& context,
+         const DevicePolicy& policy, const DeviceMemory& memory, const DeviceContext& context,
          DeviceKernels kernels);
 
   /// A message has arrived.
@@ -93,8 +101,10 @@ class Device : public sc_core::sc_module, public MessageSink {
   void stage();
   Row& begin_copy(const StagedBlock& block);
   void fetch_tail(const Batch& batch, const Row& sweep, Bytes tail);
-  void wait_for_work(const Work& work);
-  void wait_for_stream(Bytes bytes);
+  using Members = std::span<const Operation* const>;
+  std::shared_ptr<Transfer> start_streams(Members members, const Work& work);
+  void wait_for_work(Members members, const Work& work);
+  void wait_for_rows(Members members, Bytes kv_read);
   void begin_beside(const Batch& batch);
   void spend_beside(const Batch& batch, const Outputs& outputs);
 
@@ -122,7 +132,7 @@ class Device : public sc_core::sc_module, public MessageSink {
 
   DeviceId id_;
   DeviceConfig config_;
-  Memory& memory_;
+  DeviceMemory memory_;
   DeviceContext context_;
   const Program& program_;
   DeviceKernels kernels_;

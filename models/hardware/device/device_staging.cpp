@@ -26,7 +26,7 @@ Outputs Device::run_sweep(const Batch& batch, RowId row) {
   Outputs outputs = kernels_.numerics != nullptr ? kernels_.numerics->compute(members) : Outputs{};
   sweep.work.kv_read_bytes -= use.staged + use.tail;
   fetch_tail(batch, sweep, use.tail);
-  wait_for_work(sweep.work);
+  wait_for_work(batch.members, sweep.work);
   return outputs;
 }
 
@@ -46,7 +46,7 @@ void Device::fetch_tail(const Batch& batch, const Row& sweep, Bytes tail) {
   fetch.start = now();
   fetch.work.kv_read_bytes = tail;
   Row& row = context_.table.add(std::move(fetch));
-  wait_for_stream(tail);
+  wait_for_rows(batch.members, tail);
   row.end = now();
 }
 
@@ -62,7 +62,7 @@ void Device::stage() {
     if (block == nullptr) {
       wait(ev_idle_);
     } else {
-      wait_for_stream(block->bytes);
+      wait_for_rows(block->sweeps, block->bytes);
       row->end = now();
       prefetcher_->note_copied(*block);
     }

@@ -29,14 +29,15 @@ void IdealMemory::advance() {
   last_ = time;
 }
 
-std::shared_ptr<Transfer> IdealMemory::start(const Stream& stream) {
+std::shared_ptr<Transfer> IdealMemory::start(std::span<const Stream> streams) {
   auto transfer = std::make_shared<Transfer>();
-  if (stream.length == Bytes(0) || std::isinf(bytes_per_femtosecond_)) {
+  const Bytes length = length_of(streams);
+  if (length == Bytes(0) || std::isinf(bytes_per_femtosecond_)) {
     transfer->finished = true;
     return transfer;
   }
   advance();
-  in_flight_.emplace(served_ + static_cast<double>(stream.length.value()), transfer);
+  in_flight_.emplace(served_ + static_cast<double>(length.value()), transfer);
   reschedule();
   return transfer;
 }

@@ -1,9 +1,10 @@
-// The ideal tier: a stream takes bytes / peak bandwidth; m streams in flight get a fair share of
+// The ideal tier: a launch takes bytes / peak bandwidth; m streams in flight get a fair share of
 // 1/m each.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <span>
 #include <systemc>
 
 #include "base/units.hpp"
@@ -16,7 +17,8 @@ class IdealMemory : public sc_core::sc_module, public Memory {
   /// bandwidth > 0; unlimited is legal.
   IdealMemory(sc_core::sc_module_name name, BytesPerSecond bandwidth);
 
-  std::shared_ptr<Transfer> start(const Stream& stream) override;
+  using Memory::start;
+  std::shared_ptr<Transfer> start(std::span<const Stream> streams) override;
 
  private:
   // Fair sharing in virtual time: served_ counts the bytes that a stream present since the last

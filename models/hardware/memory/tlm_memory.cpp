@@ -1,6 +1,7 @@
 #include "hardware/memory/tlm_memory.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
@@ -8,13 +9,10 @@
 namespace qfs {
 namespace {
 
-constexpr std::uint64_t strided_piece = 64;  // bytes; memory.hpp
-
-std::uint64_t address_of(const Stream& stream, std::uint64_t offset) {
-  if (stream.stride == 0) {
-    return stream.base + offset;
-  }
-  return stream.base + offset / strided_piece * stream.stride + offset % strided_piece;
+/// Bytes of one piece; a contiguous stream is a single one.
+std::int64_t piece_bytes(const Stream& stream) {
+  return stream.stride == 0 && !stream.alternates ? stream.length.value()
+                                                  : static_cast<std::int64_t>(stream.piece);
 }
 
 }  // namespace
@@ -27,13 +25,16 @@ TlmMemory::TlmMemory(sc_core::sc_module_name name, Bytes chunk)
   SC_THREAD(serve);
 }
 
-std::shared_ptr<Transfer> TlmMemory::start(const Stream& stream) {
+std::shared_ptr<Transfer> TlmMemory::start(std::span<const Stream> streams) {
   auto transfer = std::make_shared<Transfer>();
-  if (stream.length == Bytes(0)) {
+  Job job{{}, 0, transfer};
+  std::copy_if(streams.begin(), streams.end(), std::back_inserter(job.streams),
+               [](const Stream& stream) { return stream.length > Bytes(0); });
+  if (job.streams.empty()) {
     transfer->finished = true;
     return transfer;
   }
-  jobs_.push_back({stream, 0, transfer});
+  jobs_.push_back(std::move(job));
   ev_work_.notify(sc_core::SC_ZERO_TIME);
   return transfer;
 }
@@ -45,14 +46,8 @@ void TlmMemory::serve() {
     }
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    auto bytes = std::min<std::size_t>(
-        scratch_.size(), static_cast<std::size_t>(job.stream.length.value() - job.moved));
-    if (job.stream.stride != 0) {
-      bytes = std::min<std::size_t>(bytes, strided_piece);
-    }
-    transport(job, bytes);
-    job.moved += static_cast<std::int64_t>(bytes);
-    if (job.moved == job.stream.length.value()) {
+    move_some(job);
+    if (job.streams.empty()) {
       job.transfer->finish();
     } else {
       jobs_.push_back(std::move(job));
@@ -60,11 +55,27 @@ void TlmMemory::serve() {
   }
 }
 
-void TlmMemory::transport(const Job& job, std::size_t bytes) {
+/// A transaction does not reach beyond its piece.
+void TlmMemory::move_some(Job& job) {
+  const Stream& stream = job.streams.front();
+  const std::int64_t piece = piece_bytes(stream);
+  const std::int64_t within = job.moved % piece;
+  const std::int64_t left = std::min(piece - within, stream.length.value() - job.moved);
+  const std::int64_t bytes = std::min(left, static_cast<std::int64_t>(scratch_.size()));
+  const auto begin = stream.piece_address(static_cast<std::uint64_t>(job.moved / piece));
+  transport(stream, begin + static_cast<std::uint64_t>(within), static_cast<std::size_t>(bytes));
+  job.moved += bytes;
+  if (job.moved == stream.length.value()) {
+    job.streams.pop_front();
+    job.moved = 0;
+  }
+}
+
+void TlmMemory::transport(const Stream& stream, std::uint64_t address, std::size_t bytes) {
   tlm::tlm_generic_payload transaction;
-  transaction.set_command(job.stream.direction == AccessDirection::read ? tlm::TLM_READ_COMMAND
-                                                                        : tlm::TLM_WRITE_COMMAND);
-  transaction.set_address(address_of(job.stream, static_cast<std::uint64_t>(job.moved)));
+  transaction.set_command(stream.direction == AccessDirection::read ? tlm::TLM_READ_COMMAND
+                                                                    : tlm::TLM_WRITE_COMMAND);
+  transaction.set_address(address);
   transaction.set_data_ptr(scratch_.data());
   transaction.set_data_length(static_cast<unsigned>(bytes));
   transaction.set_streaming_width(static_cast<unsigned>(bytes));

@@ -67,10 +67,15 @@ AddressMap::AddressMap(const DramConfig& config) {
     to += bits_of(parts, field);
   }
   row_ = slices.at(static_cast<std::size_t>(Field::row));
+  const bool row_is_highest = config.controller.mapping.back() == Field::row;
+  stripe_ = std::uint64_t{1} << (row_is_highest ? row_.shift : shift);
   const Slice& channel = slices.at(static_cast<std::size_t>(Field::channel));
   channel_shift_ = channel.shift;
   channel_mask_ = channel.mask;
   channel_bits_ = bits_of(parts, Field::channel);
+  const Slice& column = slices.at(static_cast<std::size_t>(Field::column));
+  const unsigned top = column.shift + bits_of(parts, Field::column);
+  ranks_of_rows_ = std::uint64_t{1} << (channel_shift_ < top ? top - channel_bits_ : top);
 }
 
 }  // namespace qfs::dram

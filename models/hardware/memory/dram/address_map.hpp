@@ -44,6 +44,28 @@ class AddressMap {
     return (block << above) | (std::uint64_t{channel} << channel_shift_);
   }
 
+  /// The bursts of a channel count from 0: how many of them lie before a burst of any channel.
+  [[nodiscard]] std::uint64_t rank_in(std::uint32_t channel, std::uint64_t burst) const {
+    const std::uint64_t next = next_of_channel(burst, channel);
+    const std::uint64_t low = next & ((std::uint64_t{1} << channel_shift_) - 1);
+    return (next >> (channel_shift_ + channel_bits_) << channel_shift_) | low;
+  }
+  /// The burst of that rank.
+  [[nodiscard]] std::uint64_t burst_of(std::uint32_t channel, std::uint64_t rank) const {
+    const std::uint64_t low = rank & ((std::uint64_t{1} << channel_shift_) - 1);
+    const std::uint64_t block = rank >> channel_shift_;
+    return (((block << channel_bits_) | channel) << channel_shift_) | low;
+  }
+  /// Bursts, a power of two, over which every channel is met alike.
+  [[nodiscard]] std::uint64_t bursts_of_block() const {
+    return std::uint64_t{1} << (channel_shift_ + channel_bits_);
+  }
+  /// Bursts, a power of two, beyond which addresses differ in the row only.
+  [[nodiscard]] std::uint64_t bursts_of_stripe() const { return stripe_; }
+  /// Ranks in a channel, a power of two, after which all of the columns have been met and other
+  /// rows come.
+  [[nodiscard]] std::uint64_t ranks_of_rows() const { return ranks_of_rows_; }
+
  private:
   struct Slice {
     unsigned shift = 0;
@@ -55,6 +77,8 @@ class AddressMap {
   unsigned channel_shift_ = 0;
   unsigned channel_bits_ = 0;
   std::uint64_t channel_mask_ = 0;
+  std::uint64_t stripe_ = 0;
+  std::uint64_t ranks_of_rows_ = 0;
 };
 
 }  // namespace qfs::dram

@@ -331,4 +331,56 @@ void BurstChannel::issue_refresh(const Choice& choice) {
   refresh_.done();
 }
 
+void BurstChannel::renumber(const Offered& offered, std::uint32_t channel) {
+  number_ = channel;
+  feed_.renumber(offered, channel);
+}
+
+void BurstChannel::go_to(const Offered& offered, const Seam& seam,
+                         std::span<const std::uint32_t> served) {
+  assert(seam.to >= now_ && !refresh_.is_owed());
+  std::vector<Request> kept = queue_.take_all();
+  std::erase_if(kept, [served](const Request& request) {
+    return std::find(served.begin(), served.end(), request.transaction) != served.end();
+  });
+  const auto banks = static_cast<std::uint32_t>(config_.organisation.banks_of_channel());
+  for (std::uint32_t bank = 0; seam.rows_closed && bank < banks; ++bank) {
+    queue_.set_open_row(bank, no_row);
+  }
+  times_.forget();
+  now_ = seam.to;
+  fill_deferred_ = false;
+  second_from_ = never;
+  second_deadline_ = never;
+  data_clock_until_ = now_ + read_end_ + static_cast<Tick>(config_.timing.data_clock_hold);
+  const std::uint64_t refreshes = refresh_.leave_out_until(now_);
+  (refresh_.of_one_bank() ? counters_.refreshes_bank : counters_.refreshes_all) += refreshes;
+  Burst burst;
+  for (std::uint64_t i = 0; i < seam.pretended; ++i) {
+    if (!feed_.take(
+            offered, now_, [](Direction) { return true; }, burst)) {
+      break;
+    }
+    const Place place = map_.place(burst.number);
+    queue_.set_open_row(place.bank, place.row);
+  }
+  count_open();
+  for (const Request& request : kept) {
+    queue_.push(request.direction, request.bank, request.row, request.transaction);
+  }
+  places_freed_ = true;
+}
+
+void BurstChannel::count_open() {
+  open_banks_.assign(open_banks_.size(), 0);
+  aside_.assign(aside_.size(), 0);
+  banks_open_ = 0;
+  for (std::uint32_t bank = 0; bank < config_.organisation.banks_of_channel(); ++bank) {
+    if (queue_.open_row(bank) != no_row) {
+      ++open_banks_[times_.rank_of(bank)];
+      ++banks_open_;
+    }
+  }
+}
+
 }  // namespace qfs::dram

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hardware/memory/dram/burst_feed.hpp"
@@ -32,6 +33,35 @@ class BurstChannel {
   void advance(Offered& offered, Tick limit, std::vector<IssuedCommand>* trace);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
+
+  // For models that leave out what repeats itself (stream_channel.hpp).
+  [[nodiscard]] Tick now() const { return now_; }
+  [[nodiscard]] const BurstFeed& feed() const { return feed_; }
+  [[nodiscard]] BurstFeed& feed() { return feed_; }
+  [[nodiscard]] bool is_idle() const;
+  [[nodiscard]] bool owes_refresh() const { return refresh_.is_owed(); }
+  [[nodiscard]] Tick next_refresh() const { return refresh_.due(); }
+  [[nodiscard]] std::uint32_t banks_open() const { return banks_open_; }
+  /// Requests of a transaction that were taken and are not served.
+  [[nodiscard]] std::uint64_t waiting(std::uint32_t transaction) const {
+    return queue_.waiting(transaction);
+  }
+  [[nodiscard]] bool has_others(std::span<const std::uint32_t> transactions,
+                                const RequestQueue::Others& which) const {
+    return queue_.has_others(transactions, which);
+  }
+  void reset_counters() { counters_ = {}; }
+  void renumber(const Offered& offered, std::uint32_t channel);
+  struct Seam {
+    Tick to = 0;
+    bool rows_closed = false;
+    std::uint64_t pretended = 0;
+  };
+  /// Goes to a later instant as if all until then had happened: no command keeps another waiting,
+  /// refreshes are done (none is owed), requests of the transactions `served` are; rows stay open
+  /// or have been closed. Then so many bursts are taken as if served in no time: their rows are
+  /// open.
+  void go_to(const Offered& offered, const Seam& seam, std::span<const std::uint32_t> served);
 
  private:
   /// A command that could be next: the earliest wins, then the one of the lowest key.
@@ -54,7 +84,7 @@ class BurstChannel {
   /// Issues one command, or moves time to where one may become possible; false if nothing happens
   /// up to `limit`.
   bool step(Offered& offered, Tick limit);
-  [[nodiscard]] bool is_idle() const;
+  void count_open();
   void fill(const Offered& offered);
   void skip_idle_refreshes(Tick limit);
   void choose();

@@ -17,7 +17,8 @@ struct Progress {
   Transaction transaction;
   Tick arrival = 0;
   std::uint64_t bursts_left = 0;
-  Tick end = 0;  // of the last burst so far
+  Tick end = 0;                // of the last burst so far
+  double bursts_of_piece = 0;  // of one channel, on average: for models that leave some out
 };
 
 /// Transactions by stream, each in its order.
@@ -69,6 +70,39 @@ class BurstFeed {
   }
   [[nodiscard]] Tick next_arrival() const { return next_arrival_; }
 
+  // For models that leave out what repeats itself.
+  [[nodiscard]] std::size_t streams() const { return cursors_.size(); }
+  /// Whether the stream has a burst to give, and its transaction has arrived.
+  [[nodiscard]] bool is_active(std::size_t stream, Tick now) const {
+    return cursors_[stream].has_next && cursors_[stream].arrival <= now;
+  }
+  [[nodiscard]] bool is_exhausted() const;
+  /// The earliest arrival after `now`.
+  [[nodiscard]] Tick arrival_after(Tick now) const;
+  /// The stream's next burst; it has one.
+  [[nodiscard]] const Burst& next(std::size_t stream) const { return cursors_[stream].next; }
+  /// The piece of its transaction in which that lies.
+  [[nodiscard]] std::uint64_t piece(std::size_t stream) const { return cursors_[stream].piece - 1; }
+  /// Bursts of the channel that were given of that piece.
+  [[nodiscard]] double given_of_piece(const Offered& offered, std::size_t stream) const {
+    const Cursor& cursor = cursors_[stream];
+    return offered.transactions[cursor.next.transaction].bursts_of_piece -
+           static_cast<double>(left_of_piece(cursor));
+  }
+  /// Bursts of the channel in a piece of a transaction, on average over many.
+  [[nodiscard]] double bursts_of_piece(const Transaction& transaction) const;
+  /// Bursts of the channel in a transaction, and what the one that an active stream is at has left.
+  [[nodiscard]] double bursts_of(const Progress& progress) const;
+  [[nodiscard]] double left(const Offered& offered, std::size_t stream) const;
+  /// The most bursts that any transaction has left that is not behind.
+  [[nodiscard]] double most_left(const Offered& offered) const;
+  /// Leaves out that many bursts of the channel, fewer than are left.
+  void skip(const Offered& offered, std::size_t stream, double bursts);
+  /// Forgets the transactions that each stream has behind it.
+  void forget_given(Offered& offered);
+  /// Stands for another channel, which is offered the same but for the channel.
+  void renumber(const Offered& offered, std::uint32_t channel);
+
  private:
   struct Cursor {
     Burst next;
@@ -87,6 +121,11 @@ class BurstFeed {
     }
   }
   void next_piece(const Offered& offered, std::size_t stream);
+  [[nodiscard]] std::uint64_t bursts_of_piece(const Transaction& transaction,
+                                              std::uint64_t piece) const;
+  [[nodiscard]] std::uint64_t left_of_piece(const Cursor& cursor) const {
+    return map_.rank_in(channel_, cursor.past) - map_.rank_in(channel_, cursor.next.number);
+  }
 
   AddressMap map_;
   std::uint64_t burst_bytes_;

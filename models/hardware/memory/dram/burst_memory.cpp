@@ -2,34 +2,25 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 namespace qfs::dram {
 
-BurstMemory::BurstMemory(const DramConfig& config) : config_(config) {
+BurstMemory::BurstMemory(const DramConfig& config) : config_(config), clock_(config.timing) {
   channels_.reserve(config.organisation.channels);
   for (std::size_t i = 0; i < config.organisation.channels; ++i) {
     channels_.emplace_back(config, static_cast<std::uint32_t>(i));
   }
 }
 
-Seconds BurstMemory::tick() const {
-  return Seconds(config_.timing.clock.value() /
-                 static_cast<double>(config_.timing.ticks_per_clock));
-}
-
-Femtoseconds BurstMemory::time_of(Tick at) const {
-  return to_femtoseconds(Seconds(static_cast<double>(at) * tick().value()));
-}
-
-Tick BurstMemory::to_tick(Femtoseconds time) const {
-  constexpr double rounding = 1e-6;  // of a tick: whole ticks stay what they are
-  return static_cast<Tick>(std::ceil(to_seconds(time).value() / tick().value() - rounding));
+Femtoseconds BurstMemory::lookahead() const {
+  const Timing& timing = config_.timing;
+  const std::size_t clocks = std::min(timing.read_latency, timing.write_latency) + timing.burst;
+  return clock_.time_of(static_cast<Tick>(clocks * timing.ticks_per_clock) - 1);
 }
 
 std::size_t BurstMemory::start(const Transaction& transaction) {
   assert(transaction.length.value() >= 0 && transaction.piece >= 1);
-  const Tick arrival = to_tick(transaction.arrival);
+  const Tick arrival = clock_.tick_at(transaction.arrival);
   assert(arrival >= run_to_);
   const std::size_t id = offered_.transactions.size();
   const std::uint64_t bursts = bursts_of(transaction, config_.organisation.burst_bytes());
@@ -48,7 +39,7 @@ void BurstMemory::advance(Tick limit) {
 }
 
 void BurstMemory::run_until(Femtoseconds time) {
-  run_to_ = to_tick(time);
+  run_to_ = clock_.tick_at(time);
   advance(run_to_ - 1);
 }
 
@@ -65,7 +56,7 @@ std::optional<Femtoseconds> BurstMemory::end(std::size_t transaction) const {
   if (progress.bursts_left > 0) {
     return std::nullopt;
   }
-  return time_of(progress.end);
+  return clock_.time_of(progress.end);
 }
 
 Counters BurstMemory::counters() const {

@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "hardware/memory/dram/burst_channel.hpp"
+#include "hardware/memory/dram/tick_clock.hpp"
 
 namespace qfs::dram {
 
@@ -35,18 +36,20 @@ class BurstMemory {
   /// Share of the data buses' time in [0, until) that moved data.
   [[nodiscard]] double bus_share(Femtoseconds until) const;
 
+  /// The end of a transaction is known at least so long before it comes: an access is issued before
+  /// its data moves.
+  [[nodiscard]] Femtoseconds lookahead() const;
   [[nodiscard]] const DramConfig& config() const { return config_; }
-  [[nodiscard]] Seconds tick() const;
+  [[nodiscard]] Seconds tick() const { return clock_.tick(); }
   /// Every further command of every channel is appended, channel by channel; null ends it. Copies
   /// of the memory share the list.
   void trace_to(std::vector<IssuedCommand>* trace) { trace_ = trace; }
 
  private:
   void advance(Tick limit);
-  [[nodiscard]] Femtoseconds time_of(Tick tick) const;
-  [[nodiscard]] Tick to_tick(Femtoseconds time) const;  // the first at or after it
 
   DramConfig config_;
+  TickClock clock_;
   Offered offered_;
   std::vector<BurstChannel> channels_;
   std::vector<IssuedCommand>* trace_ = nullptr;

@@ -1,36 +1,19 @@
 #include "hardware/memory/dram/characterise.hpp"
 
-#include <algorithm>
 #include <cassert>
-#include <stdexcept>
+
+#include "hardware/memory/dram/stream_memory.hpp"
 
 namespace qfs::dram {
-namespace {
-
-std::vector<Transaction> alternating(const Access& access) {
-  std::vector<Transaction> reads;
-  const std::int64_t chunk = access.chunk.value();
-  std::int64_t left = access.bytes.value();
-  for (std::int64_t i = 0; left > 0; ++i) {
-    Transaction read;
-    const std::int64_t place = i % 2 == 0 ? 0 : access.second_place.value();
-    read.address = static_cast<std::uint64_t>(place + i / 2 * chunk);
-    read.length = Bytes(std::min(chunk, left));
-    left -= read.length.value();
-    reads.push_back(read);
-  }
-  return reads;
-}
-
-}  // namespace
-
 std::vector<Transaction> reads_of(const DramConfig& config, const Access& access) {
   assert(access.bytes.value() >= 1 && access.chunk.value() >= 1 && access.every >= 1);
-  if (access.pattern == Pattern::alternating) {
-    return alternating(access);
-  }
   Transaction read;
   read.length = access.bytes;
+  if (access.pattern == Pattern::alternating) {
+    read.alternates = true;
+    read.piece = static_cast<std::uint64_t>(access.chunk.value());
+    read.second = static_cast<std::uint64_t>(access.second_place.value());
+  }
   if (access.pattern == Pattern::stride) {
     read.piece = config.organisation.burst_bytes();
     read.stride = access.every * read.piece;
@@ -48,17 +31,16 @@ Characterisation characterise(const DramConfig& config, const Access& access, Ti
       result.time = to_femtoseconds(access.bytes / result.peak);
       result.single_read = to_femtoseconds(single.length / result.peak);
       return result;
-    case Tier::burst: {
-      const BurstRun run = run_bursts(config, reads_of(config, access));
-      result.time = run.end;
-      result.counters = run.counters;
-      result.single_read = run_bursts(config, std::vector{single}).end;
-      return result;
-    }
     case Tier::stream:
+    case Tier::burst:
       break;
   }
-  throw std::logic_error("no such tier yet");
+  const auto run_of = tier == Tier::stream ? run_streams : run_bursts;
+  const BurstRun run = run_of(config, reads_of(config, access));
+  result.time = run.end;
+  result.counters = run.counters;
+  result.single_read = run_of(config, std::vector{single}).end;
+  return result;
 }
 
 }  // namespace qfs::dram

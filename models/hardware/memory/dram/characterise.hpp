@@ -39,7 +39,7 @@ struct Characterisation {
 /// The reads of a pattern, all there from the beginning.
 std::vector<Transaction> reads_of(const DramConfig& config, const Access& access);
 
-/// bytes >= 1, chunk >= 1, every >= 1; of the tiers ideal and burst.
+/// bytes >= 1, chunk >= 1, every >= 1.
 Characterisation characterise(const DramConfig& config, const Access& access, Tier tier);
 
 }  // namespace qfs::dram

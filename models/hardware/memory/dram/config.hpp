@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,11 +101,19 @@ struct Controller {
   RefreshMode refresh = RefreshMode::all_bank;
 };
 
+/// Picojoules. None where no source is known.
+struct Energy {
+  std::optional<double> read_per_bit;
+  std::optional<double> write_per_bit;
+  std::optional<double> activate_per_bit;  // of the row that is opened
+};
+
 struct DramConfig {
-  std::string name = "custom";
+  std::string preset = "custom";  // that it began as
   Organisation organisation;
   Timing timing;
   Controller controller;
+  Energy energy;
 };
 
 /// What a burst of every pseudo-channel at each of its data bus's turns moves.

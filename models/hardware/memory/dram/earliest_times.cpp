@@ -31,18 +31,24 @@ EarliestTimes::EarliestTimes(const DramConfig& config) {
   const unsigned bits = log2_of(parts.banks_of_channel());
   for (Level* level : {&bank_, &group_, &stack_, &rank_}) {
     level->bits = bits - level->shift;
-    level->at.assign(command_count << level->bits, 0);
   }
-  std::array<Tick, window> none{};
-  none.fill(-never);
-  last_activates_.assign(std::size_t{1} << rank_.bits, none);
-  oldest_.assign(std::size_t{1} << rank_.bits, 0);
+  forget();
   const std::vector<Rule> rules = timing_rules(config);
   for (const Rule& rule : rules) {
     if (!is_covered(rule, rules)) {
       add(rule);
     }
   }
+}
+
+void EarliestTimes::forget() {
+  for (Level* level : {&bank_, &group_, &stack_, &rank_}) {
+    level->at.assign(command_count << level->bits, 0);
+  }
+  std::array<Tick, window> none{};
+  none.fill(-never);
+  last_activates_.assign(std::size_t{1} << rank_.bits, none);
+  oldest_.assign(std::size_t{1} << rank_.bits, 0);
 }
 
 void EarliestTimes::add(const Rule& rule) {

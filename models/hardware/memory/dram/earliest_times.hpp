@@ -32,6 +32,8 @@ class EarliestTimes {
     return *std::min_element(first, first + (std::size_t{1} << rank_.bits));
   }
   void issued(Command command, std::uint32_t bank, Tick tick);
+  /// As if nothing had ever been issued.
+  void forget();
 
   [[nodiscard]] std::uint32_t rank_of(std::uint32_t bank) const { return bank >> rank_.shift; }
 

@@ -57,6 +57,23 @@ class RefreshDuty {
     return refreshes;
   }
 
+  /// Leaves out all instants before `tick`, while nothing is owed; returns the refreshes left out.
+  std::uint64_t leave_out_until(Tick tick) {
+    if (mode_ == RefreshMode::off || tick <= due_) {
+      return 0;
+    }
+    const Tick first = raised_ + 1;
+    Tick next = std::max(first, tick / refi_ * instants_per_refi_);
+    while (instant(next) < tick) {
+      ++next;
+    }
+    raised_ = next - 1;
+    due_ = instant(next);
+    const auto refreshes = static_cast<std::uint64_t>(next - first) * ranks_;
+    this->next(refreshes);
+    return refreshes;
+  }
+
  private:
   /// The counter has run for a tick when the first command can be issued, as in Ramulator 2.1.
   [[nodiscard]] Tick instant(Tick number) const { return number * refi_ / instants_per_refi_ - 1; }

@@ -1,5 +1,6 @@
 #include "hardware/memory/dram/request_queue.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace qfs::dram {
@@ -44,9 +45,66 @@ RequestQueue::RequestQueue(std::size_t banks, std::size_t reads, std::size_t wri
       misses_{Candidates(banks), Candidates(banks)},
       aside_(banks) {
   free_.reserve(pool_.size());
+  free_all();
+}
+
+void RequestQueue::free_all() {
+  free_.clear();
   for (std::size_t i = pool_.size(); i-- > 0;) {
     free_.push_back(static_cast<std::int32_t>(i));
   }
+}
+
+bool RequestQueue::has_others(std::span<const std::uint32_t> transactions,
+                              const Others& which) const {
+  const auto is_other = [&](std::int32_t i, bool writes_count) {
+    return (writes_count || request(i).direction == Direction::read) &&
+           std::ranges::find(transactions, request(i).transaction) == transactions.end();
+  };
+  for (const Lane& lane : lanes_) {
+    for (std::int32_t i = lane.first; i != nobody; i = request(i).next) {
+      if (is_other(i, which.queued_writes)) {
+        return true;
+      }
+    }
+  }
+  return std::ranges::any_of(aside(), [&](const Candidate& candidate) {
+    return is_other(candidate.request, which.writes_aside);
+  });
+}
+
+std::vector<Request> RequestQueue::take_all() {
+  std::vector<Request> requests;
+  for (const Lane& lane : lanes_) {
+    for (std::int32_t i = lane.first; i != nobody; i = request(i).next) {
+      requests.push_back(request(i));
+    }
+  }
+  for (const Candidate& candidate : aside()) {
+    requests.push_back(request(candidate.request));
+  }
+  std::ranges::sort(requests, {}, &Request::order);
+  free_all();
+  lanes_.assign(lanes_.size(), Lane{});
+  aside_of_.assign(aside_of_.size(), nobody);
+  for (Candidates* list : {&hits_[0], &hits_[1], &misses_[0], &misses_[1], &aside_}) {
+    list->clear();
+  }
+  size_ = {};
+  return requests;
+}
+
+std::uint64_t RequestQueue::waiting(std::uint32_t transaction) const {
+  std::uint64_t count = 0;
+  for (const Lane& lane : lanes_) {
+    for (std::int32_t i = lane.first; i != nobody; i = request(i).next) {
+      count += request(i).transaction == transaction ? 1 : 0;
+    }
+  }
+  for (const Candidate& candidate : aside()) {
+    count += request(candidate.request).transaction == transaction ? 1 : 0;
+  }
+  return count;
 }
 
 void RequestQueue::put_forward(Candidates& list, std::int32_t& slot, std::int32_t index) {

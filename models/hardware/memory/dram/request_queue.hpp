@@ -38,6 +38,7 @@ class Candidates {
   explicit Candidates(std::size_t banks) { items_.reserve(banks); }
   void insert(const Candidate& candidate);
   void erase(std::int64_t order);
+  void clear() { items_.clear(); }
   void replace(std::int64_t order, const Candidate& younger);
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::span<const Candidate> items() const { return items_; }
@@ -79,6 +80,22 @@ class RequestQueue {
     return pool_[static_cast<std::size_t>(index)];
   }
 
+  /// How many requests of a transaction wait, aside or not.
+  [[nodiscard]] std::uint64_t waiting(std::uint32_t transaction) const;
+  /// Which requests count: reads always do.
+  struct Others {
+    bool queued_writes = true;
+    bool writes_aside = true;
+  };
+  /// Whether a request waits of another transaction than these.
+  [[nodiscard]] bool has_others(std::span<const std::uint32_t> transactions,
+                                const Others& which) const;
+  /// Empties the queue, but rows stay open; the requests in their order, as far as there is room
+  /// to push them again.
+  std::vector<Request> take_all();
+  /// The row is open, of a queue without requests.
+  void set_open_row(std::uint32_t bank, std::uint32_t row) { open_row_[bank] = row; }
+
   /// The request's row is opened for it; it leaves its place to another and waits aside.
   void open_for(std::int32_t index);
   void close(std::uint32_t bank);
@@ -100,6 +117,7 @@ class RequestQueue {
   /// Makes `index` (or nobody) the bank's candidate in the list.
   void put_forward(Candidates& list, std::int32_t& slot, std::int32_t index);
   void unlink(std::int32_t index);
+  void free_all();
   void find_again(Direction direction, std::uint32_t bank);
 
   std::array<std::size_t, 2> room_;

@@ -1,9 +1,11 @@
 // What the memory is asked for, and what it counts.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "base/units.hpp"
 
@@ -11,9 +13,11 @@ namespace qfs::dram {
 
 enum class Direction : std::uint8_t { read, write };
 
-/// `length` useful bytes from `address` on: contiguous, or (stride > 0) in pieces of `piece` bytes,
-/// one every `stride`. Transactions of one `stream` are fed to the memory in the order in which
-/// they were given; streams take turns, burst by burst.
+/// `length` useful bytes from `address` on, in one of four ways: contiguous; (stride > 0) in pieces
+/// of `piece` bytes, one every `stride`; (alternates) in pieces that `address` and `second` deliver
+/// in turn, each from contiguous bytes, as K and V of an attention sweep; or, with both, in turn
+/// and each strided. Transactions of one `stream` are fed to the memory in the order in which they
+/// were given; streams take turns, burst by burst. A memory remembers each stream: reuse numbers.
 struct Transaction {
   std::uint64_t address = 0;
   Bytes length;
@@ -22,35 +26,73 @@ struct Transaction {
   Direction direction = Direction::read;
   Femtoseconds arrival;  // not fed before
   std::size_t stream = 0;
+  bool alternates = false;
+  std::uint64_t second = 0;  // where the other half begins
 
+  [[nodiscard]] bool is_contiguous() const { return stride == 0 && !alternates; }
   [[nodiscard]] std::uint64_t pieces() const {
     const auto bytes = static_cast<std::uint64_t>(length.value());
-    return stride == 0 ? (bytes == 0 ? 0 : 1) : (bytes + piece - 1) / piece;
+    return is_contiguous() ? (bytes == 0 ? 0 : 1) : (bytes + piece - 1) / piece;
   }
   /// Bytes of piece `i`; the last may be short.
   [[nodiscard]] std::uint64_t piece_bytes(std::uint64_t i) const {
     const auto bytes = static_cast<std::uint64_t>(length.value());
     assert(i < pieces());
-    return stride == 0 || i + 1 == pieces() ? bytes - i * (stride == 0 ? 0 : piece) : piece;
+    return is_contiguous() || i + 1 == pieces() ? bytes - i * piece : piece;
   }
-  [[nodiscard]] std::uint64_t piece_address(std::uint64_t i) const { return address + i * stride; }
+  /// From one piece of a half to the next of the same half.
+  [[nodiscard]] std::uint64_t piece_step() const { return stride > 0 ? stride : piece; }
+  [[nodiscard]] std::uint64_t piece_address(std::uint64_t i) const {
+    if (!alternates) {
+      return address + i * stride;
+    }
+    return (i % 2 == 0 ? address : second) + i / 2 * piece_step();
+  }
 };
 
-/// Bursts of a transaction: every burst that a piece touches, once a piece.
-inline std::uint64_t bursts_of(const Transaction& transaction, std::uint64_t burst_bytes) {
+/// Whether every block of that many bytes is touched as a whole, but for the ends of a contiguous
+/// transaction.
+inline bool is_spread_evenly(const Transaction& transaction, std::uint64_t block) {
+  return transaction.is_contiguous() ||
+         (transaction.address % block == 0 && transaction.second % block == 0 &&
+          transaction.piece % block == 0 && transaction.piece_step() % block == 0);
+}
+
+/// Bursts that `bytes` bytes from `address` on touch; bytes >= 1.
+constexpr std::uint64_t bursts_touched(std::uint64_t address, std::uint64_t bytes,
+                                       std::uint64_t burst_bytes) {
+  return (address + bytes - 1) / burst_bytes - address / burst_bytes + 1;
+}
+
+/// Bursts of `count` pieces of `bytes` bytes, one every `step`, from `address` on: pieces lie alike
+/// in their bursts after at most burst_bytes of them.
+inline std::uint64_t bursts_of_pieces(std::uint64_t address, std::uint64_t step,
+                                      std::uint64_t count, std::uint64_t bytes,
+                                      std::uint64_t burst_bytes) {
+  const std::uint64_t period = burst_bytes / std::gcd(step, burst_bytes);
   std::uint64_t bursts = 0;
-  if (transaction.stride > 0 && transaction.stride % burst_bytes == 0 && transaction.pieces() > 2) {
-    // All pieces but the last lie alike.
-    const std::uint64_t first = transaction.piece_address(0);
-    bursts = (transaction.pieces() - 1) *
-             ((first + transaction.piece - 1) / burst_bytes - first / burst_bytes + 1);
-    const std::uint64_t last = transaction.pieces() - 1;
-    const std::uint64_t at = transaction.piece_address(last);
-    return bursts + (at + transaction.piece_bytes(last) - 1) / burst_bytes - at / burst_bytes + 1;
+  for (std::uint64_t i = 0; i < std::min(period, count); ++i) {
+    const std::uint64_t alike = (count - i + period - 1) / period;
+    bursts += alike * bursts_touched(address + i * step, bytes, burst_bytes);
   }
-  for (std::uint64_t i = 0; i < transaction.pieces(); ++i) {
-    const std::uint64_t first = transaction.piece_address(i);
-    bursts += (first + transaction.piece_bytes(i) - 1) / burst_bytes - first / burst_bytes + 1;
+  return bursts;
+}
+
+/// Bursts of a transaction: every burst that a piece touches, once a piece. The cost does not
+/// depend on the length.
+inline std::uint64_t bursts_of(const Transaction& transaction, std::uint64_t burst_bytes) {
+  const std::uint64_t pieces = transaction.pieces();
+  if (pieces == 0) {
+    return 0;
+  }
+  const std::uint64_t last = pieces - 1;
+  const std::uint64_t step = transaction.piece_step();
+  const std::uint64_t halves = transaction.alternates ? 2 : 1;
+  std::uint64_t bursts =
+      bursts_touched(transaction.piece_address(last), transaction.piece_bytes(last), burst_bytes);
+  for (std::uint64_t half = 0; half < halves; ++half) {
+    bursts += bursts_of_pieces(half == 0 ? transaction.address : transaction.second, step,
+                               (last + halves - 1 - half) / halves, transaction.piece, burst_bytes);
   }
   return bursts;
 }

@@ -1,0 +1,13 @@
+// Measures the rates of a mix of streams on the command-level channel.
+#pragma once
+
+#include "hardware/memory/dram/stream_rates.hpp"
+
+namespace qfs::dram {
+
+/// Endless streams. A sequential one is followed through a start without refresh, through six
+/// refreshes, and to 32 places in its rows at which a refresh finds it. Streams that meet in banks
+/// now and then have no such order: of them the mean over several starts and refreshes is taken.
+Rates measure(const DramConfig& config, const Mix& mix);
+
+}  // namespace qfs::dram

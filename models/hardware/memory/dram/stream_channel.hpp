@@ -1,0 +1,75 @@
+// One channel of the stream tier: the command-level channel, which leaves out what repeats itself.
+//
+// Exact: the first and last few hundred bursts of every transaction, with whatever is in flight
+// beside it, and all of a transaction that is not much longer. Left out: bursts between, which go
+// by at the rates of the mix of active streams (stream_rates.hpp). Refreshes fall on the clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hardware/memory/dram/burst_channel.hpp"
+#include "hardware/memory/dram/stream_rates.hpp"
+
+namespace qfs::dram {
+
+class StreamChannel {
+ public:
+  StreamChannel(const DramConfig& config, std::uint32_t number);
+
+  /// Takes a transaction on; the number by which it is known here.
+  std::uint32_t start(const Transaction& transaction, Tick arrival);
+  /// As BurstChannel::advance. Rates come from the book, which is for this configuration.
+  void advance(Tick limit, RateBook& book);
+  /// Of the last burst so far.
+  [[nodiscard]] Tick end(std::uint32_t transaction) const {
+    return offered_.transactions[transaction].end;
+  }
+  /// Lets another transaction have the number, if all of this one has been served.
+  bool forget(std::uint32_t transaction);
+
+  /// Bursts left out are not counted; their row commands are estimated.
+  [[nodiscard]] Counters counters() const;
+  void reset_counters();
+
+  /// Stands for another channel on which the same is under way.
+  void renumber(std::uint32_t channel);
+  [[nodiscard]] std::uint32_t banks_open() const { return channel_.banks_open(); }
+
+ private:
+  void advance_exactly(Tick limit);
+  void find_active();
+  [[nodiscard]] double least_leap() const;
+  [[nodiscard]] bool others_wait() const;
+  bool is_settled(RateBook& book);
+  bool leave_out(Tick limit);
+  [[nodiscard]] double bursts_to_leave_out() const;
+  [[nodiscard]] double rank() const;
+  [[nodiscard]] Transaction rest_of(std::size_t stream) const;
+  [[nodiscard]] std::uint64_t ahead_of_rest(std::size_t stream, std::uint64_t part) const;
+  [[nodiscard]] Mix mix() const;
+
+  DramConfig config_;
+  std::uint32_t number_;
+  AddressMap map_;
+  BurstChannel channel_;
+  Offered offered_;
+  std::vector<std::uint32_t> free_;  // numbers
+  double settling_ = 0;              // bursts
+  Tick settling_ticks_ = 0;
+
+  Tick at_ = 0;                         // nothing is left to be done before
+  Tick refreshed_ = 0;                  // from when on a refresh no longer holds anything up
+  Tick changed_ = 0;                    // when the mix did, or a leap ended
+  std::uint64_t refreshes_ = 0;         // seen
+  std::vector<std::size_t> active_;     // streams
+  std::vector<std::uint32_t> flowing_;  // their transactions
+  std::shared_ptr<const Rates> rates_;  // of the mix, once asked for
+
+  double activates_left_out_ = 0;
+  double precharges_left_out_ = 0;
+  std::uint64_t closings_left_out_ = 0;  // of all banks
+};
+
+}  // namespace qfs::dram

@@ -1,0 +1,115 @@
+// How fast a channel serves streams that are active together: measured once on the command-level
+// channel for each kind of mix (stream_bench.hpp), then looked up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hardware/memory/dram/burst_channel.hpp"
+#include "hardware/memory/dram/config.hpp"
+#include "hardware/memory/dram/course.hpp"
+
+namespace qfs::dram {
+
+/// Streams as they lie on a channel, moved to where all mixes with the same rates lie.
+struct Mix {
+  std::vector<Transaction> streams;
+  std::vector<std::uint64_t> ahead;  // bursts of the channel that each begins with left out
+  std::uint32_t channel = 0;
+
+  /// One contiguous stream.
+  [[nodiscard]] bool is_sequential() const {
+    return streams.size() == 1 && streams.front().is_contiguous();
+  }
+};
+
+/// A refresh of all banks is a start that much after its instant. Of a sequential stream it depends
+/// on where in its rows the refresh finds it: a row just opened has to stay so for a while.
+struct Restarts {
+  double mean = 0;
+  std::vector<double> by_phase;  // equal parts of a period; or none
+
+  [[nodiscard]] double at(double share_of_period) const {
+    if (by_phase.empty()) {
+      return mean;
+    }
+    const double part = share_of_period * static_cast<double>(by_phase.size());
+    return by_phase[static_cast<std::size_t>(part)];
+  }
+};
+
+/// How many row commands of a kind go with bursts, and how many more with a refresh of a rank,
+/// which may be fewer.
+struct RowCommands {
+  double of_burst = 0;
+  double of_refresh = 0;
+
+  [[nodiscard]] double of(double bursts, double refreshes) const {
+    return bursts * of_burst + refreshes * of_refresh;
+  }
+};
+
+/// Of one channel; times are ticks. A start finds all banks closed and nothing waiting.
+struct Rates {
+  bool is_known = false;    // the channel gets bursts of every stream
+  Course course;            // after a start, without refresh
+  double period = 1;        // bursts after which a sequential stream changes rows; 1: another mix
+  double interval = 0;      // from one refresh of all banks to the next; 0: there are none
+  double of_interval = 0;   // bursts in it, on average
+  double lost_before = 0;   // bursts that the next refresh delays
+  Restarts restarts;        // after a refresh
+  double apart = 0;         // the last rank restarts that much later than all do on average
+  double seam = 0;          // what a leap costs
+  double most_open = 0;     // banks
+  double opened_after = 0;  // bursts after a start until about as many are
+  std::vector<double> open_at;  // banks, by grains of the course
+  RowCommands activates;
+  RowCommands precharges;
+  std::vector<double> shares;  // of the bursts, by stream
+
+  [[nodiscard]] double restart(double phase) const { return restarts.at(phase / period); }
+  [[nodiscard]] bool is_opened(double banks) const { return banks >= 0.9 * most_open; }
+};
+
+/// Mixes that have been measured: a pure function that remembers, so that results do not depend on
+/// what was asked before. A measurement simulates a dozen refresh intervals of one channel: some
+/// milliseconds.
+class RateBook {
+ public:
+  explicit RateBook(const DramConfig& config) : config_(config) {}
+  std::shared_ptr<const Rates> of(const Mix& mix);
+  [[nodiscard]] std::size_t measured() const { return measured_; }
+
+ private:
+  using Key = std::vector<std::uint64_t>;
+  DramConfig config_;
+  std::map<Key, std::shared_ptr<const Rates>> rates_;
+  std::size_t measured_ = 0;
+};
+
+/// Where bursts are left out: those of the streams, in their shares, from the served ones on, until
+/// an instant. The last `pretended` of them leave their rows open.
+struct Leap {
+  Tick to = 0;
+  double bursts = 0;
+  bool rows_closed = false;
+  double pretended = 0;
+};
+/// `streams` are the active streams of the channel's feed, in the order of the rates.
+void leap(BurstChannel& channel, const Offered& offered, std::span<const std::size_t> streams,
+          const Rates& rates, const Leap& over);
+
+/// Where a sequential stream may be taken up without a trace: it is not about to change rows, and
+/// has not just done so. The last such place up to `rank`, within a period.
+double good_place(const DramConfig& config, const Rates& rates, double rank);
+
+/// Clocks, and bursts, after which a disturbed channel runs as ever: the timing rules have been met
+/// anew and the queue has been filled and emptied.
+std::size_t settling_clocks(const DramConfig& config);
+double settling_bursts(const DramConfig& config);
+
+}  // namespace qfs::dram

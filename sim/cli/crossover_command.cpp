@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/crossover/crossover_study.hpp"
+
+namespace qfs {
+namespace {
+
+namespace po = boost::program_options;
+
+CommandLine command_line() {
+  CommandLine line{
+      "crossover",
+      "qfsim crossover CONFIG [--vary key.path=value,value...]... [--set key.path=value]... "
+      "[--csv]",
+      "Finds the contexts at which the sweep of the run that CONFIG describes stops hiding, by "
+      "simulation to one position, each beside its closed form.",
+      {},
+      {"CONFIG"},
+      1};
+  line.options.add_options()  //
+      ("vary", po::value<std::vector<std::string>>()->composing(),
+       "search for each of these values of a key; several: in every combination")  //
+      ("set", po::value<std::vector<std::string>>()->composing(),
+       "override a key of CONFIG; may be repeated")  //
+      ("gain", po::value<double>()->default_value(5),
+       "percent: from which context on the block gains less over standard")  //
+      ("csv", "print comma-separated values instead of a table");
+  return line;
+}
+
+std::vector<std::string> listed(const OptionValues& values, const char* name) {
+  return values.count(name) != 0 ? values[name].as<std::vector<std::string>>()
+                                 : std::vector<std::string>{};
+}
+
+}  // namespace
+
+int crossover_command(const Arguments& arguments) {
+  OptionValues values;
+  if (!parse(command_line(), arguments, values)) {
+    return exit_done;
+  }
+  std::vector<Variation> variations;
+  for (const std::string& argument : listed(values, "vary")) {
+    variations.push_back(parse_variation(argument));
+  }
+  const double least_gain = values["gain"].as<double>() / 100;
+  if (!(least_gain > 0 && least_gain < 1)) {
+    throw ConfigError("qfsim crossover: --gain: legal: percent above 0 and below 100");
+  }
+  const std::vector<VariedRun> runs = find_varied_crossovers(
+      values["CONFIG"].as<std::string>(), listed(values, "set"), variations, least_gain);
+  if (values.count("csv") != 0) {
+    fmt::print("{}", crossover_csv(variations, runs));
+    return exit_done;
+  }
+  const std::string gains = gain_table(variations, runs, least_gain);
+  fmt::print("{}{}{}", crossover_table(variations, runs), gains.empty() ? "" : "\n", gains);
+  return exit_done;
+}
+
+}  // namespace qfs
