@@ -17,10 +17,14 @@ Delivery::Task Delivery::at(Value& value, Device device, Bytes bytes) {
   if (const auto found = value.there.find(device); found != value.there.end()) {
     return found->second;
   }
+  const Device home = topology_.ranks.front().home();
   Device from = value.made_on;
   if (!topology_.port.contains({from, device})) {
-    from = topology_.ranks.front().home();
+    from = home;
     at(value, from);
+  }
+  if (device == home) {  // which merges, or passes on, what is not for its own shard
+    bytes = value.bytes;
   }
   const Task message =
       schedule_.add_message(topology_.port.at({from, device}), bytes, {value.there.at(from)});

@@ -20,6 +20,7 @@ int init_command(const Arguments& arguments);
 int run_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int crossover_command(const Arguments& arguments);
+int estimate_command(const Arguments& arguments);
 int memory_command(const Arguments& arguments);
 int presets_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
