@@ -22,6 +22,7 @@ int sweep_command(const Arguments& arguments);
 int crossover_command(const Arguments& arguments);
 int estimate_command(const Arguments& arguments);
 int memory_command(const Arguments& arguments);
+int calibrate_command(const Arguments& arguments);
 int presets_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
 

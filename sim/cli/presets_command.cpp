@@ -24,7 +24,7 @@ int presets_command(const Arguments& arguments) {
   OptionValues values;
   const CommandLine line{"presets",
                          "qfsim presets [show NAME]",
-                         "Lists the shipped models, devices and links, or prints one of them.",
+                         "Lists the shipped presets, or prints one of them.",
                          {},
                          {"show", "NAME"},
                          0};

@@ -20,13 +20,14 @@ struct Command {
   std::string_view about;
 };
 
-constexpr std::array<Command, 8> commands{{
+constexpr std::array<Command, 9> commands{{
     {"init", init_command, "write a commented run file to start from"},
     {"run", run_command, "simulate a run file: numbers, times, crossovers"},
     {"sweep", sweep_command, "time a run over axes and variants: which is best where"},
     {"crossover", crossover_command, "find the contexts at which the sweep stops hiding"},
     {"estimate", estimate_command, "count MACs, accesses, bytes and times without simulating"},
     {"memory", memory_command, "characterise a memory alone: time, bandwidth, latency"},
+    {"calibrate", calibrate_command, "fit a device to measured kernels, or evaluate a fit"},
     {"presets", presets_command, "list the shipped models, devices, links and memories"},
     {"verify", verify_command, "compare the kernels with the source documents' tables and bounds"},
 }};

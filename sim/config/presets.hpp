@@ -1,4 +1,5 @@
-// Named model shapes, devices, links and memories: a file each, in a tree of configurations.
+// Named model shapes, devices, links, memories and fitted costs: a file each, in a tree of
+// configurations.
 #pragma once
 
 #include <filesystem>
@@ -10,15 +11,16 @@
 
 namespace qfs {
 
-enum class PresetKind { model, hardware, link, memory };
+enum class PresetKind { model, hardware, link, memory, fitted };
 
 /// The names are the folders within configs/.
 template <>
-inline constexpr EnumNames<PresetKind, 4> enum_names<PresetKind>{{
+inline constexpr EnumNames<PresetKind, 5> enum_names<PresetKind>{{
     {PresetKind::model, "models"},
     {PresetKind::hardware, "hardware"},
     {PresetKind::link, "links"},
     {PresetKind::memory, "memory"},
+    {PresetKind::fitted, "fitted"},
 }};
 
 /// The folders in which presets are looked for, first first: the nearest `configs` at or above
