@@ -80,14 +80,12 @@ std::size_t peak_between(GainOf& gain, std::size_t low, std::size_t high) {
   return best;
 }
 
-/// The power of two with the largest gain. Beyond it the gain falls: two falls end the search.
+/// The power of two with the largest gain. With DRAM small contexts have maxima of their own, of
+/// which each is a refresh more or less: none of the powers can be left out.
 std::size_t best_power(GainOf& gain) {
   std::size_t best = 1;
   for (std::size_t context = 1; context <= most_positions; context *= 2) {
     best = gain(context) > gain(best) ? context : best;
-    if (gain(best) > rounding && context >= 4 * best) {
-      break;
-    }
   }
   return best;
 }

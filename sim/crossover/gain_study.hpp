@@ -24,8 +24,8 @@ struct Gain {
 };
 
 /// A gain that rises to one maximum and falls, as long as sweeps grow in proportion to their
-/// positions; found to one position. With DRAM a refresh more or less in a step moves the gain by
-/// some 1e-3, and the maximum is one of that height.
+/// positions; found to one position. With DRAM a refresh more or less in a step moves the gain a
+/// little, and where it is largest is found to about that.
 struct GainStudy {
   std::optional<Gain> largest;             // none if it is never above 0
   std::optional<std::size_t> falls_below;  // first context beyond it with less than the share

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "sim/config/load.hpp"
 #include "sim/report/text.hpp"
+#include "sim/run/achieved.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/progress.hpp"
 #include "sim/run/serialize.hpp"
@@ -115,6 +116,7 @@ std::vector<Simulated> simulate_all(const std::vector<Simulation>& simulations,
   std::vector<std::function<Simulated()>> tasks;
   tasks.reserve(simulations.size());
   for (const Simulation& simulation : simulations) {
+    achieved_bandwidth(*simulation.run);  // its children begin with the rates of its DRAM
     tasks.emplace_back([&stage, &simulation] {
       Simulated outcome = simulated(*simulation.run);
       for (std::uint64_t i = 0; i < simulation.thousands; ++i) {

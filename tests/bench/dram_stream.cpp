@@ -45,7 +45,9 @@ void first_of_its_kind(benchmark::State& state, const char* preset, dram::Patter
   const dram::DramConfig config = load_dram_named(preset);
   const dram::Transaction read = read_of(64, pattern);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(dram::run_streams(config, {&read, 1}));
+    dram::StreamMemory memory(config);
+    memory.start(read);
+    benchmark::DoNotOptimize(memory.end(0));
   }
 }
 

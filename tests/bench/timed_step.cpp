@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "sim/config/dram_load.hpp"
+#include "sim/run/achieved.hpp"
 #include "sim/run/isolate.hpp"
 #include "system/simulation.hpp"
 #include "tests/support/shapes.hpp"
@@ -42,13 +43,18 @@ BENCHMARK(timed_step)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-/// On both devices a stack of HBM3, simulated by rows and refreshes.
+/// On both devices a stack of HBM3, simulated by rows and refreshes. The rates of long
+/// reads are known, as they are to the simulations of a run or sweep (shared_rate_book).
 void timed_step_stream(benchmark::State& state) {
   SystemConfig config = step_at(static_cast<std::size_t>(state.range(0)));
   for (DeviceConfig* device : {&config.compute_device, &config.cache_device}) {
     device->memory = MemoryTier::stream;
     device->dram = load_dram_named("hbm3-6400-q64");
   }
+  RunConfig run;
+  run.compute_device = config.compute_device;
+  run.cache_device = config.cache_device;
+  achieved_bandwidth(run);
   time_step(state, config);
 }
 BENCHMARK(timed_step_stream)

@@ -202,7 +202,7 @@ const char* const head = "  deviations in %              n     mean  median  99 
 
 // K and V in the same banks of LPDDR5 have several paces under the command-level model, 976 to 1141
 // bursts from refresh to refresh by when the read starts, and keep the one that they begin with;
-// the stream tier knows their mean.
+// the stream tier knows their mean. The bar of 5 % is missed there; this is what holds.
 constexpr double limit_of_several_paces = 0.10;
 
 void check_limits(const std::string& preset, Table& table) {
@@ -235,16 +235,19 @@ TEST_CASE("streams take the time that their commands take") {
   CHECK(all.refreshes.quantile(0.9) <= 0.001);
 }
 
-// Some minutes: by hand. Lengths up to 64 MiB, 1,000 transactions of each standard and more.
+// Some minutes: by hand, all or one (-c hbm2). Lengths up to 64 MiB, 1,000 transactions of each
+// standard and more.
 TEST_CASE("streams take the time that their commands take, at length", "[.][long]") {
   constexpr std::size_t scenarios = 60;
   constexpr double most = 1 << 26;
   for (const char* preset : test::all_presets) {
-    Table table = compare(preset, scenarios, most);
-    WARN(
-        fmt::format("{}  {}: {} transactions\n{}", head, preset, table.transactions, table.text()));
-    CHECK(table.transactions >= 1000);
-    check_limits(preset, table);
+    DYNAMIC_SECTION(preset) {
+      Table table = compare(preset, scenarios, most);
+      WARN(fmt::format("{}  {}: {} transactions\n{}", head, preset, table.transactions,
+                       table.text()));
+      CHECK(table.transactions >= 1000);
+      check_limits(preset, table);
+    }
   }
 }
 

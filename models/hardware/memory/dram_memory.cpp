@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <type_traits>
 #include <utility>
 
 #include "hardware/memory/dram/burst_memory.hpp"
@@ -13,6 +14,16 @@ namespace {
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
+}
+
+/// What one memory has found out about rates serves all of the same kind.
+template <class Model>
+Model model_of(const dram::DramConfig& part) {
+  if constexpr (std::is_same_v<Model, dram::StreamMemory>) {
+    return Model(part, dram::shared_rate_book(part));
+  } else {
+    return Model(part);
+  }
 }
 
 }  // namespace
@@ -43,7 +54,7 @@ dram::Transaction share_of(const Stream& stream, std::size_t parts, std::uint64_
 template <class Model>
 DramMemory<Model>::DramMemory(sc_core::sc_module_name name, const dram::DramConfig& part,
                               std::size_t parts)
-    : sc_module(name), model_(part), parts_(parts) {
+    : sc_module(name), model_(model_of<Model>(part)), parts_(parts) {
   assert(parts >= 1);
   SC_HAS_PROCESS(DramMemory);
   SC_METHOD(look);

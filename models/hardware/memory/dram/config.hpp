@@ -46,6 +46,7 @@ struct Organisation {
     return Bytes(static_cast<std::int64_t>(channels * banks_of_channel() * rows * bursts_of_row() *
                                            burst_bytes()));
   }
+  friend bool operator==(const Organisation&, const Organisation&) = default;
 };
 
 /// Clocks, unless said otherwise. 0 where a standard has no such rule.
@@ -89,6 +90,7 @@ struct Timing {
   std::size_t activate_within = 0;  // an activate has a second half, at most this much later
   std::size_t data_clock_sync = 0;  // command slot before an access whose data clock has stopped
   std::size_t data_clock_hold = 0;  // the data clock runs on this long after a burst
+  friend bool operator==(const Timing&, const Timing&) = default;
 };
 
 struct Controller {
@@ -99,6 +101,7 @@ struct Controller {
   std::vector<Field> mapping;         // lowest first, above the burst; each field once
   PagePolicy page_policy = PagePolicy::open;
   RefreshMode refresh = RefreshMode::all_bank;
+  friend bool operator==(const Controller&, const Controller&) = default;
 };
 
 /// Picojoules. None where no source is known.

@@ -73,16 +73,18 @@ Leap Outlook::leap_over(double bursts) const {
   }
   const double intervals = std::floor((bursts - until_refresh_) / rates_.of_interval);
   const double before = until_refresh_ + intervals * rates_.of_interval;
-  const double rest = bursts - before;
+  const double phase = phase_after(before);
+  const double restart = rates_.restart(phase) + rates_.apart - rates_.seam;
+  // Not beyond the next refresh, before which an interval may serve less than one does on average.
+  const double most = rates_.course.bursts_from(phase, rates_.interval - restart - 1);
+  const double rest = std::min(bursts - before, std::floor(most));
   if (rest < least_restarted) {
     return intervals == 0 ? leap_before_refresh(std::floor(before - 1))
                           : leap_over(std::floor(before - 1));
   }
-  const double phase = phase_after(before);
   const double to = static_cast<double>(standing_.now) + to_refresh_ + intervals * rates_.interval +
-                    rates_.restart(phase) + rates_.course.ticks_from(phase, rest) + rates_.apart -
-                    rates_.seam;
-  return {static_cast<Tick>(to), bursts, true, std::min(rest, rates_.opened_after)};
+                    restart + rates_.course.ticks_from(phase, rest);
+  return {static_cast<Tick>(to), before + rest, true, std::min(rest, rates_.opened_after)};
 }
 
 }  // namespace qfs::dram

@@ -88,7 +88,11 @@ void measure_seam(const DramConfig& config, Bench& bench, Tick horizon, Rates& r
   const auto some = static_cast<std::uint64_t>(settling_bursts(config));
   const Tick step = std::max<Tick>(1, static_cast<Tick>(rates.course.slope()));
   for (int i = 0; i < places; ++i) {
-    bench.run_to(horizon * (places - 2 + i) / parts);
+    Tick at = horizon * (places - 2 + i) / parts;
+    bench.run_to(at);
+    while (bench.channel.owes_refresh()) {  // of one bank
+      bench.run_to(at += step);
+    }
     Bench leaping = bench;
     const std::uint64_t before = bench.served();
     const double place =

@@ -29,10 +29,11 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 }  // namespace
 
 StreamMemory::StreamMemory(const DramConfig& config)
-    : config_(config),
-      clock_(config.timing),
-      map_(config),
-      book_(std::make_shared<RateBook>(config)) {
+    : StreamMemory(config, std::make_shared<RateBook>(config)) {}
+
+StreamMemory::StreamMemory(const DramConfig& config, std::shared_ptr<RateBook> book)
+    : config_(config), clock_(config.timing), map_(config), book_(std::move(book)) {
+  assert(book_->is_for(config));
   std::vector<std::uint32_t> all(config.organisation.channels);
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     all[i] = i;
@@ -254,7 +255,7 @@ Counters StreamMemory::counters() const {
 }
 
 BurstRun run_streams(const DramConfig& config, std::span<const Transaction> transactions) {
-  StreamMemory memory(config);
+  StreamMemory memory(config, shared_rate_book(config));
   for (const Transaction& transaction : transactions) {
     memory.start(transaction);
   }

@@ -32,6 +32,8 @@ namespace qfs::dram {
 class StreamMemory {
  public:
   explicit StreamMemory(const DramConfig& config);
+  /// With a book of that configuration to look rates up in, and to note them.
+  StreamMemory(const DramConfig& config, std::shared_ptr<RateBook> book);
 
   /// Gives a transaction to the memory; numbers count from 0. It may not arrive before the instant
   /// to which the memory has run. length >= 0, piece >= 1.

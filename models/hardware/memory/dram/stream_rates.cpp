@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "hardware/memory/dram/stream_bench.hpp"
 
@@ -26,6 +27,20 @@ std::shared_ptr<const Rates> RateBook::of(const Mix& mix) {
     ++measured_;
   }
   return slot;
+}
+
+std::shared_ptr<RateBook> shared_rate_book(const DramConfig& config) {
+  constexpr std::size_t most = 64;
+  static std::deque<std::shared_ptr<RateBook>> books;
+  const auto found = std::ranges::find_if(
+      books, [&config](const std::shared_ptr<RateBook>& book) { return book->is_for(config); });
+  if (found != books.end()) {
+    return *found;
+  }
+  if (books.size() == most) {
+    books.pop_front();
+  }
+  return books.emplace_back(std::make_shared<RateBook>(config));
 }
 
 void leap(BurstChannel& channel, const Offered& offered, std::span<const std::size_t> streams,

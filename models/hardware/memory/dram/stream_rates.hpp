@@ -82,6 +82,11 @@ class RateBook {
  public:
   explicit RateBook(const DramConfig& config) : config_(config) {}
   std::shared_ptr<const Rates> of(const Mix& mix);
+  /// Whether what times hang on is equal.
+  [[nodiscard]] bool is_for(const DramConfig& config) const {
+    return config.organisation == config_.organisation && config.timing == config_.timing &&
+           config.controller == config_.controller;
+  }
   [[nodiscard]] std::size_t measured() const { return measured_; }
 
  private:
@@ -90,6 +95,10 @@ class RateBook {
   std::map<Key, std::shared_ptr<const Rates>> rates_;
   std::size_t measured_ = 0;
 };
+
+/// The book of a configuration that all of this process share, and children that it forks begin
+/// with. Not for several threads.
+std::shared_ptr<RateBook> shared_rate_book(const DramConfig& config);
 
 /// Where bursts are left out: those of the streams, in their shares, from the served ones on, until
 /// an instant. The last `pretended` of them leave their rows open.
