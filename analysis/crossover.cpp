@@ -37,7 +37,8 @@ std::optional<double> crossover_at(Seconds time, const AnalyticParameters& param
 /// Whether a sweep takes time in proportion to its positions, and has the memory to itself.
 bool sweep_is_linear(const AnalyticParameters& parameters) {
   const bool scattered = parameters.split.by == SplitBy::any && parameters.split.devices > 1;
-  return !scattered && parameters.attention.form != AttentionForm::score_matrix &&
+  return !scattered && !parameters.cache.kernel_time &&
+         parameters.attention.form != AttentionForm::score_matrix &&
          parameters.attention.growth == CacheGrowth::in_place;
 }
 

@@ -5,7 +5,7 @@
 // sweep has ended (but in `parallel`, where they leave before the feed-forward and are counted). No
 // closed form where a sweep does not grow in proportion to its positions (an n x n score matrix) or
 // shares the memory with a copy of the cache, or where positions are scattered over cache devices
-// at random: none is given then.
+// at random, or where the cache device's kernels were measured: none is given then.
 #pragma once
 
 #include <optional>

@@ -128,7 +128,9 @@ void ListSchedule::make_ready(Task task) {
 
 void ListSchedule::start_stream(Task task) {
   DeviceState& device = devices_[nodes_[task].place];
-  device.memory.add(now_, nodes_[task].cost.bytes);
+  const Node& node = nodes_[task];
+  const bool operation = node.kind == Node::Kind::operation;
+  device.memory.add(now_, operation ? streamed(node.cost, device.device) : node.cost.bytes);
   device.streams.push_back(task);
 }
 

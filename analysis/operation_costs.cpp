@@ -28,23 +28,43 @@ AnalyticCost& AnalyticCost::operator+=(const AnalyticCost& other) {
   bytes += other.bytes;
   macs += other.macs;
   exps += other.exps;
+  kernels.insert(kernels.end(), other.kernels.begin(), other.kernels.end());
   return *this;
 }
 
 AnalyticCost operator*(std::int64_t times, const AnalyticCost& cost) {
-  return {times * cost.launches, times * cost.bytes, times * cost.macs, times * cost.exps};
+  AnalyticCost total{times * cost.launches, times * cost.bytes, times * cost.macs,
+                     times * cost.exps};
+  for (std::int64_t i = 0; i < times; ++i) {
+    total.kernels.insert(total.kernels.end(), cost.kernels.begin(), cost.kernels.end());
+  }
+  return total;
 }
 
 Seconds launch_time(const AnalyticCost& cost, const AnalyticDevice& device) {
+  if (device.kernel_time) {
+    Seconds time(0);
+    for (const AnalyticKernel& kernel : cost.kernels) {
+      time += device.kernel_time(kernel);
+    }
+    return time;
+  }
   return static_cast<double>(cost.launches) * device.launch_overhead;
 }
 
+Bytes streamed(const AnalyticCost& cost, const AnalyticDevice& device) {
+  return device.kernel_time ? Bytes(0) : cost.bytes;
+}
+
 Seconds arithmetic_time(const AnalyticCost& cost, const AnalyticDevice& device) {
+  if (device.kernel_time) {
+    return Seconds(0);
+  }
   return std::max(cost.macs / device.mac_rate, cost.exps / device.exp_rate);
 }
 
 Seconds time_alone(const AnalyticCost& cost, const AnalyticDevice& device) {
-  const Seconds memory = cost.bytes / device.bandwidth;
+  const Seconds memory = streamed(cost, device) / device.bandwidth;
   return launch_time(cost, device) + std::max(memory, arithmetic_time(cost, device));
 }
 
@@ -63,6 +83,12 @@ AnalyticCost AnalyticCosts::product(std::size_t in, std::size_t out) const {
   cost.launches = 1;
   cost.bytes = bytes_of(out, in, parameters_.formats.weights);
   cost.macs = Macs(values * count(parameters_.batch));
+  AnalyticKernel kernel;
+  kernel.rows = parameters_.batch;
+  kernel.inputs = in;
+  kernel.outputs = out;
+  kernel.element_bytes = bytes_per_value(parameters_.formats.weights);
+  cost.kernels = {kernel};
   return cost;
 }
 
@@ -155,8 +181,23 @@ AnalyticCost AnalyticCosts::sweep(std::span<const std::size_t> positions) const 
       cost.bytes += matrix_bytes(rows);
     }
   }
+  cost.kernels = {swept_by_kernel(positions)};
   const Bytes lse(count(shape_.heads) * lse_bytes);
   return with_activations(cost, 2 * attention() + lse);
+}
+
+// Requests of unequal contexts count with their mean, rounded up.
+AnalyticKernel AnalyticCosts::swept_by_kernel(std::span<const std::size_t> positions) const {
+  AnalyticKernel kernel;
+  kernel.kind = AnalyticKernel::Kind::sweep;
+  kernel.rows = positions.size();
+  kernel.heads = shape_.heads;
+  kernel.kv_heads = shape_.kv_heads;
+  kernel.head_dim = shape_.head_dim;
+  const std::size_t all = std::accumulate(positions.begin(), positions.end(), std::size_t{0});
+  kernel.positions = all / kernel.rows + (all % kernel.rows > 0 ? 1 : 0);
+  kernel.element_bytes = bytes_per_value(parameters_.formats.kv);
+  return kernel;
 }
 
 // 003: K and V once; a transposed K is written and read besides, copies for every query head
@@ -211,7 +252,12 @@ AnalyticCost AnalyticCosts::ffn() const {
 AnalyticCost AnalyticCosts::reduce() const {
   AnalyticCost cost;
   cost.launches = 1;
-  return with_activations(cost, (count(parameters_.ranks) + 2) * residual());
+  cost = with_activations(cost, (count(parameters_.ranks) + 2) * residual());
+  AnalyticKernel kernel;
+  kernel.kind = AnalyticKernel::Kind::copy;
+  kernel.bytes = cost.bytes;
+  cost.kernels = {kernel};
+  return cost;
 }
 
 AnalyticCost AnalyticCosts::lm_head() const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "analysis/parameters.hpp"
 
@@ -16,13 +17,17 @@ struct AnalyticCost {
   Bytes bytes;  // of the memory stream: weights, swept KV and, in full accounting, activations
   Macs macs;
   Exps exps;
+  std::vector<AnalyticKernel> kernels = {};  // that these launches are
 
   AnalyticCost& operator+=(const AnalyticCost& other);
   friend AnalyticCost operator*(std::int64_t times, const AnalyticCost& cost);
 };
 
-/// Every launch of the operation, before its memory stream and its arithmetic start.
+/// Every launch of the operation, before its memory stream and its arithmetic start; with
+/// kernel_time all of it.
 Seconds launch_time(const AnalyticCost& cost, const AnalyticDevice& device);
+/// What its stream has to move before the operation can end.
+Bytes streamed(const AnalyticCost& cost, const AnalyticDevice& device);
 /// The slower of the two kinds of arithmetic, which run beside the memory stream.
 Seconds arithmetic_time(const AnalyticCost& cost, const AnalyticDevice& device);
 /// The operation with the memory to itself: launches + max(memory, MACs, exponentials);
@@ -81,6 +86,7 @@ class AnalyticCosts {
   [[nodiscard]] Bytes cache_row() const;  // one position of one request, k and v
   [[nodiscard]] Bytes swept_bytes(std::size_t positions) const;  // of the cache, one request
   [[nodiscard]] Bytes matrix_bytes(std::size_t positions) const;
+  [[nodiscard]] AnalyticKernel swept_by_kernel(std::span<const std::size_t> positions) const;
   [[nodiscard]] AnalyticCost product(std::size_t in, std::size_t out) const;
   [[nodiscard]] AnalyticCost with_activations(AnalyticCost cost, Bytes activations) const;
 

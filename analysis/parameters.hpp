@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "base/units.hpp"
@@ -16,11 +17,32 @@
 
 namespace qfs {
 
+/// One kernel of a launch. Which of the numbers count hangs on what it does.
+struct AnalyticKernel {
+  enum class Kind {
+    product,  // rows x inputs by inputs x outputs
+    sweep,    // of `rows` requests, with so many positions each as a mean
+    copy,     // moves bytes, no more
+  } kind = Kind::product;
+  std::size_t rows = 1;
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  std::size_t heads = 0;
+  std::size_t kv_heads = 0;
+  std::size_t head_dim = 0;
+  std::size_t positions = 0;
+  std::size_t element_bytes = 2;  // of weights, of the cache
+  Bytes bytes = Bytes(0);
+};
+
 struct AnalyticDevice {
   BytesPerSecond bandwidth{unlimited};  // of its memory, shared fairly by the streams in flight
   MacsPerSecond mac_rate{unlimited};
   ExpsPerSecond exp_rate{unlimited};
   Seconds launch_overhead{0};
+  /// What a kernel takes, whole; empty: the numbers above say it. With it an operation neither
+  /// waits for the memory nor slows its other streams.
+  std::function<Seconds(const AnalyticKernel&)> kernel_time = {};
 };
 
 struct AnalyticParameters {

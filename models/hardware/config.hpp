@@ -9,6 +9,7 @@
 
 #include "base/enum_names.hpp"
 #include "base/units.hpp"
+#include "hardware/device/fitted_device.hpp"
 #include "hardware/memory/dram/config.hpp"
 
 namespace qfs {
@@ -51,6 +52,10 @@ struct DeviceConfig {
   MacsPerSecond mac_rate{unlimited};  // multiply-accumulates
   ExpsPerSecond exp_rate{unlimited};  // exponentials
   Seconds launch_overhead{0};         // per launch, before memory and arithmetic start
+  /// What launches take, whole, as measured: memory, arithmetic and launch_overhead above then only
+  /// say what a launch could do at best, and how long appends take.
+  std::optional<FittedDevice> kernels;
+  CacheState last_level_cache = CacheState::cold;  // to those kernels
 };
 
 struct LinkConfig {

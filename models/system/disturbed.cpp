@@ -103,6 +103,9 @@ DeviceConfig slowed(DeviceConfig config, const Disturbances& disturbances,
       config.mac_rate = MacsPerSecond(config.mac_rate.value() / slow.factor);
       config.exp_rate = ExpsPerSecond(config.exp_rate.value() / slow.factor);
       config.launch_overhead = slow.factor * config.launch_overhead;
+      if (config.kernels) {
+        config.kernels->cost = slowed(config.kernels->cost, slow.factor);
+      }
       if (config.dram) {
         config.dram->timing.clock = slow.factor * config.dram->timing.clock;
       }

@@ -63,7 +63,6 @@ void put(FittedDevice& device, const CalibratedKernel& kernel) {
       break;
     case KernelKind::product:
       device.cost.product = kernel.fitted.cost;
-      device.cost.narrow_product = kernel.fitted.cost;  // until it has numbers of its own
       break;
     case KernelKind::narrow_product:
       device.cost.narrow_product = kernel.fitted.cost;
@@ -109,14 +108,14 @@ Calibration calibrate(const DeviceFacts& facts, const MeasuredDevice& measured) 
 }
 
 Evaluation evaluated(const FittedDevice& device, const MeasuredDevice& measured) {
-  const FittedKernel sweep{device.cost.sweep, device.sweep_clock};
-  return {
-      .attention = errors_on(sweep, measured.attention),
-      .attention_bf16 = errors_on(sweep, of_format(measured.attention, 2)),
-      .attention_fp8 = errors_on(sweep, of_format(measured.attention, 1)),
-      .gemm = errors_on({device.cost.product, {}}, products_of(measured.gemm, KernelKind::product)),
-      .gemm_fp8 = errors_on({device.cost.narrow_product, {}},
-                            products_of(measured.gemm, KernelKind::narrow_product))};
+  const FittedKernel sweep{cost_of(device.cost, SweepWork{}), device.sweep_clock};
+  const FittedKernel product{cost_of(device.cost, ProductWork{}), {}};
+  const FittedKernel narrow{cost_of(device.cost, ProductWork{.element_bytes = 1}), {}};
+  return {.attention = errors_on(sweep, measured.attention),
+          .attention_bf16 = errors_on(sweep, of_format(measured.attention, 2)),
+          .attention_fp8 = errors_on(sweep, of_format(measured.attention, 1)),
+          .gemm = errors_on(product, products_of(measured.gemm, KernelKind::product)),
+          .gemm_fp8 = errors_on(narrow, products_of(measured.gemm, KernelKind::narrow_product))};
 }
 
 }  // namespace qfs

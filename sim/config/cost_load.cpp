@@ -20,15 +20,6 @@ bool is_file_name(const std::string& name) {
          name.ends_with(".yml");
 }
 
-/// The ideal device where a kernel was not fitted.
-void fill_in_units(ConfigNode& root, const char* section) {
-  if (root.find(section) == nullptr) {
-    ConfigNode node = config::map_node(section, root.where);
-    node.children.push_back(config::scalar_node("units", root.where, "1"));
-    root.children.push_back(node);
-  }
-}
-
 }  // namespace
 
 Seconds shown_by(const MeasuringClock& clock, Seconds time) {
@@ -42,16 +33,9 @@ Seconds shown_by(const MeasuringClock& clock, Seconds time) {
 }
 
 FittedDevice load_fitted(const fs::path& file) {
-  ConfigNode root = config::read_yaml_map(file);
-  const bool has_narrow_product = root.find("narrow_product") != nullptr;
-  for (const char* section : {"sweep", "product", "narrow_product"}) {
-    fill_in_units(root, section);
-  }
+  const ConfigNode root = config::read_yaml_map(file);
   FittedDevice fitted;
   config::read_section(root, "", fitted, {file});
-  if (!has_narrow_product) {
-    fitted.cost.narrow_product = fitted.cost.product;
-  }
   return fitted;
 }
 

@@ -2,7 +2,7 @@
 // style of schema.hpp.
 #pragma once
 
-#include "sim/config/cost_load.hpp"
+#include "hardware/device/fitted_device.hpp"
 #include "sim/config/forms.hpp"
 #include "sim/config/key.hpp"
 
@@ -90,9 +90,10 @@ template <class Visitor>
 void describe(Visitor& visit, FittedDevice& fitted) {
   visit.field({"device", "whose measured kernels these are", Presence::required}, fitted.device,
               Name{});
-  visit.section({"sweep", "attention over a cache, one layer"}, fitted.cost.sweep);
-  visit.section({"product", "weights with elements of two bytes"}, fitted.cost.product);
-  visit.section({"narrow_product", "of one byte"}, fitted.cost.narrow_product);
+  visit.section({"sweep", "attention over a cache, one layer; none: ideal"}, fitted.cost.sweep);
+  visit.section({"product", "weights with elements of two bytes; none: ideal"},
+                fitted.cost.product);
+  visit.section({"narrow_product", "of one byte; none: as product"}, fitted.cost.narrow_product);
   visit.section({"sweep_clock", "how its measurement shows times"}, fitted.sweep_clock);
 }
 

@@ -74,6 +74,27 @@ void settle_memory(const ConfigNode& root, const std::string& path, DeviceConfig
   }
 }
 
+/// What a fitted kernel's time has in it cannot be given beside it.
+void refuse_beside_kernels(const ConfigNode& root, const std::string& path,
+                           const DeviceConfig& device) {
+  if (!device.kernels) {
+    return;
+  }
+  if (device.memory != MemoryTier::ideal) {
+    const std::string key = config::joined_path(path, "memory");
+    config::complain(config::place_of(root, key), key,
+                     config::in_quotes(name_of(device.memory)) +
+                         ", but the times of measured kernels have their memory in them",
+                     "ideal; or kernels none");
+  }
+  if (device.launch_overhead > Seconds(0)) {
+    const std::string key = config::joined_path(path, "launch_overhead");
+    config::complain(config::place_of(root, key), key,
+                     "given, but the times of measured kernels have their launch in them",
+                     "0 s; or kernels none");
+  }
+}
+
 }  // namespace
 
 RunConfig load_run_config(const std::filesystem::path& file,
@@ -90,6 +111,8 @@ RunConfig load_run_config(const std::filesystem::path& file,
   }
   settle_memory(root, "compute_device", run.compute_device);
   settle_memory(root, "cache_device", run.cache_device);
+  refuse_beside_kernels(root, "compute_device", run.compute_device);
+  refuse_beside_kernels(root, "cache_device", run.cache_device);
   config::validate(run, [&root](std::string_view path) { return config::place_of(root, path); });
   return run;
 }

@@ -3,6 +3,7 @@
 // all visit these functions.
 #pragma once
 
+#include "sim/config/cost_schema.hpp"
 #include "sim/config/dram_schema.hpp"
 #include "sim/config/forms.hpp"
 #include "sim/config/key.hpp"
@@ -111,6 +112,16 @@ void describe(Visitor& visit, DeviceConfig& device) {
   visit.field({"exp_rate", "exponentials a second"}, device.exp_rate, rate_or_unlimited);
   visit.field({"launch_overhead", "time of each launch before memory and arithmetic start"},
               device.launch_overhead, delay);
+  visit.preset_section(
+      {"kernels",
+       "measured kernels: what launches take, whole, instead of the numbers above, which are "
+       "bounds "
+       "then: a preset of configs/fitted, a file or a map (qfsim calibrate), or none"},
+      device.kernels, PresetKind::fitted);
+  visit.field({"last_level_cache",
+               "cold: those kernels find nothing of what they read there, as in a decode loop over "
+               "many layers; warm: all that fits, as where one kernel runs again and again"},
+              device.last_level_cache, Choice{});
 }
 
 template <class Visitor>

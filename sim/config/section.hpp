@@ -94,6 +94,9 @@ class Reader {
 
   template <class T>
   void section(const Key& key, T& value);
+  /// Missing, or `none`, where not given.
+  template <class T>
+  void section(const Key& key, std::optional<T>& value);
   /// A list of maps.
   template <class T>
   void sections(const Key& key, std::vector<T>& values);
@@ -157,6 +160,22 @@ void Reader::section(const Key& key, T& value) {
 }
 
 template <class T>
+void Reader::section(const Key& key, std::optional<T>& value) {
+  const ConfigNode* node = map_.given(key.name);
+  if (node == nullptr) {
+    return;
+  }
+  if (node->kind == ConfigNode::Kind::scalar && node->text == none_text) {
+    value.reset();
+    return;
+  }
+  if (!value) {
+    value.emplace();
+  }
+  section(key, *value);
+}
+
+template <class T>
 void Reader::sections(const Key& key, std::vector<T>& values) {
   const ConfigNode* node = map_.given(key.name);
   if (node == nullptr) {
@@ -209,6 +228,7 @@ void rename_modified(ModelShape& model, const ConfigNode& own_keys);
 inline void rename_modified(const DeviceConfig&, const ConfigNode&) {}
 inline void rename_modified(const LinkConfig&, const ConfigNode&) {}
 inline void rename_modified(const dram::DramConfig&, const ConfigNode&) {}
+inline void rename_modified(const FittedDevice&, const ConfigNode&) {}
 
 /// The preset's numbers first, then the map's own keys over them.
 template <class T>
@@ -254,6 +274,14 @@ class Writer {
     indent_ += 2;
     describe(*this, value);
     indent_ -= 2;
+  }
+  template <class T>
+  void section(const Key& key, std::optional<T>& value) {
+    if (value) {
+      section(key, *value);
+    } else {
+      line(key.name, none_text);
+    }
   }
   template <class T>
   void sections(const Key& key, std::vector<T>& values) {
@@ -307,6 +335,11 @@ class Documenter {
   }
   template <class T>
   void section(const Key& key, T& value) {
+    describe_inside(key, value);
+  }
+  template <class T>
+  void section(const Key& key, std::optional<T>&) {
+    T value{};
     describe_inside(key, value);
   }
   template <class T>

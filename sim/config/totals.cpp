@@ -134,6 +134,28 @@ struct Share {
   double seconds;
 };
 
+/// Of a layer, at most: every product as large as the largest, and the sweep of as many.
+double kernel_time(const RunConfig& run, std::size_t context, const DeviceConfig& device) {
+  if (!device.kernels) {
+    return 0;
+  }
+  const auto signed_count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  const ModelShape& model = run.model;
+  const std::int64_t batch = signed_count(run.workload.batch);
+  const ProductWork product{batch, signed_count(std::max(2 * model.ffn, model.q_width())),
+                            signed_count(std::max(model.hidden, model.ffn)), 2};
+  const SweepWork sweep{batch,
+                        signed_count(model.heads),
+                        signed_count(model.kv_heads),
+                        signed_count(model.head_dim),
+                        signed_count(context),
+                        2};
+  const DeviceCost& cost = device.kernels->cost;
+  constexpr double products = 8;
+  return products * launch_time(cost, product, CacheState::cold).value() +
+         launch_time(cost, sweep, CacheState::cold).value();
+}
+
 void add_device(std::vector<Share>& shares, const RunConfig& run, std::size_t context,
                 const std::string& path, const DeviceConfig& device, double held_bytes) {
   const double launches = 10 + real(cache_devices(run));  // of a layer and request, at most
@@ -143,6 +165,8 @@ void add_device(std::vector<Share>& shares, const RunConfig& run, std::size_t co
   shares.push_back({path + ".mac_rate", token_macs(run, context) / device.mac_rate.value()});
   shares.push_back({path + ".exp_rate", token_exps(run, context) / device.exp_rate.value()});
   shares.push_back({path + ".launch_overhead", each * launches * device.launch_overhead.value()});
+  shares.push_back({path + ".kernels", layers(run) * real(run.workload.in_flight) *
+                                           kernel_time(run, context, device)});
 }
 
 /// Messages of a layer and request, at most: those of two devices or a pool, and what each further

@@ -128,6 +128,39 @@ void check_softmax(const Checker& check) {
   }
 }
 
+/// Kernels were measured of exact attention over caches and of products with weights of two bytes
+/// or of one.
+void check_kernels(const Checker& check, const std::string& path, const DeviceConfig& device) {
+  if (!device.kernels) {
+    return;
+  }
+  const RunConfig& run = check.run;
+  const std::string kernels = path + ".kernels";
+  const auto refuse = [&](const std::string& key, std::string_view given,
+                          const std::string& legal) {
+    complain(check.cause(key, {key, kernels}), key,
+             fmt::format("{}, which no kernel of {} was measured with", given, kernels), legal);
+  };
+  const Formats& formats = run.numerics.formats;
+  for (const auto& [key, format] : {std::pair("numerics.weight_dtype", formats.weights),
+                                    std::pair("numerics.kv_dtype", formats.kv)}) {
+    if (format == Format::fp32 || format == Format::int8) {
+      refuse(key, name_of(format), "a format of 16 bits or an fp8 one with measured kernels");
+    }
+  }
+  if (run.attention.form != AttentionForm::minimal) {
+    refuse("attention.form", name_of(run.attention.form), "minimal with measured kernels");
+  }
+  if (run.attention.softmax.is_calibrated()) {
+    refuse("attention.softmax.unit", name_of(run.attention.softmax.unit.kind),
+           "exact with measured kernels");
+  }
+  if (run.cache.policy.prefetch.ahead > 0) {
+    refuse("cache.prefetch.ahead", fmt::format("{}", run.cache.policy.prefetch.ahead),
+           "0 with measured kernels");
+  }
+}
+
 std::vector<std::string> names_of(std::span<const OpKind> kinds) {
   std::vector<std::string> names;
   for (const OpKind kind : kinds) {
@@ -222,6 +255,10 @@ void validate(const RunConfig& run, const Locate& locate) {
   check_score_buffer(check);
   check_softmax(check);
   check_prefetched_form(check);
+  check_kernels(check, "compute_device", run.compute_device);
+  if (run.arrangement == Arrangement::two_device || run.arrangement == Arrangement::pooled) {
+    check_kernels(check, "cache_device", run.cache_device);
+  }
   check_arrangement(check);
   check_totals(check);
   check_inject(check);

@@ -35,6 +35,10 @@ class JsonWriter {
     json_[key.name] = key.refused_because == nullptr ? written(value) : Json(nullptr);
   }
   template <class T>
+  void section(const config::Key& key, std::optional<T>& value) {
+    json_[key.name] = value ? written(*value) : Json(nullptr);
+  }
+  template <class T>
   void sections(const config::Key& key, std::vector<T>& values) {
     json_[key.name] = Json::array();
     for (T& value : values) {

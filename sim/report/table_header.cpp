@@ -78,7 +78,12 @@ std::string device_line(const char* label, const DeviceConfig& device) {
     text += fmt::format(" ({}{}, {})", parts, device.dram->preset, name_of(device.memory));
   }
   text += ", arithmetic " + rate_text(device.mac_rate.value(), "MAC/s");
-  text += fmt::format(", launch {:.6g} us", to_microseconds(device.launch_overhead));
+  if (device.kernels) {
+    text += fmt::format(", kernels of {}, cache {}", device.kernels->device,
+                        name_of(device.last_level_cache));
+  } else {
+    text += fmt::format(", launch {:.6g} us", to_microseconds(device.launch_overhead));
+  }
   return line(label, text);
 }
 

@@ -10,8 +10,38 @@
 namespace qfs {
 namespace {
 
+std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+/// What a measured kernel takes.
+Seconds kernel_time(const DeviceCost& cost, CacheState cache, const AnalyticKernel& kernel) {
+  switch (kernel.kind) {
+    case AnalyticKernel::Kind::product:
+      return launch_time(cost,
+                         ProductWork{count(kernel.rows), count(kernel.outputs),
+                                     count(kernel.inputs), count(kernel.element_bytes)},
+                         cache);
+    case AnalyticKernel::Kind::sweep:
+      return launch_time(
+          cost,
+          SweepWork{count(kernel.rows), count(kernel.heads), count(kernel.kv_heads),
+                    count(kernel.head_dim), count(kernel.positions), count(kernel.element_bytes)},
+          cache);
+    case AnalyticKernel::Kind::copy:
+      break;
+  }
+  return copy_time(cost, kernel.bytes);
+}
+
 AnalyticDevice analytic_device(const DeviceConfig& device) {
-  return {device.bandwidth, device.mac_rate, device.exp_rate, device.launch_overhead};
+  AnalyticDevice analytic{
+      device.bandwidth, device.mac_rate, device.exp_rate, device.launch_overhead, {}};
+  if (device.kernels) {
+    analytic.kernel_time = [cost = device.kernels->cost,
+                            cache = device.last_level_cache](const AnalyticKernel& kernel) {
+      return kernel_time(cost, cache, kernel);
+    };
+  }
+  return analytic;
 }
 
 template <class Value>

@@ -37,6 +37,35 @@ ProductWork drawn_product(const Random& random, std::uint64_t& next) {
           drawn(random, next, 1, 20'000), drawn(random, next, 1, 2)};
 }
 
+/// Every number of it has a say.
+KernelCost drawn_cost(const Random& random, std::uint64_t& next) {
+  const auto time = [&] { return Seconds(random.uniform(next++, 1e-9, 1e-6)); };
+  const auto number = [&](double least, double most) {
+    return random.uniform(next++, least, most);
+  };
+  KernelCost cost;
+  cost.units = static_cast<std::size_t>(drawn(random, next, 10, 200));
+  for (SweepTiling* tiling : {&cost.tiling, &cost.narrow_tiling}) {
+    tiling->split = SplitRule::fill;
+    tiling->most_parts = 32;
+  }
+  for (Seconds KernelCost::*const each :
+       {&KernelCost::launch, &KernelCost::narrow_launch, &KernelCost::further_launch,
+        &KernelCost::part, &KernelCost::item, &KernelCost::narrow_item, &KernelCost::rows,
+        &KernelCost::step, &KernelCost::sequence, &KernelCost::result}) {
+    cost.*each = time();
+  }
+  cost.unit_bandwidth = BytesPerSecond(number(1e10, 1e12));
+  cost.unit_mac_rate = MacsPerSecond(number(1e12, 1e13));
+  cost.mac_rate = MacsPerSecond(number(1e13, 1e15));
+  cost.bandwidth = BytesPerSecond(number(1e11, 1e13));
+  cost.cache_bandwidth = BytesPerSecond(number(1e12, 1e13));
+  cost.cache = Bytes(drawn(random, next, 1'000'000, 100'000'000));
+  cost.tall_traffic = number(0, 0.1);
+  cost.serial = number(0.1, 0.9);
+  return cost;
+}
+
 std::int64_t up(std::int64_t a, std::int64_t b) { return a / b + (a % b == 0 ? 0 : 1); }
 
 TEST_CASE("what a launch moves and multiplies, by hand") {
@@ -306,11 +335,29 @@ TEST_CASE("a product takes the fastest of its tiles and cuts") {
   }
 }
 
+TEST_CASE("a slower device takes so much longer for everything") {
+  const Random random(23, 1);
+  std::uint64_t next = 0;
+  for (int draw = 0; draw < 100; ++draw) {
+    const DeviceCost device{drawn_cost(random, next), drawn_cost(random, next), std::nullopt};
+    const DeviceCost slower = slowed(device, 1.7);
+    for (const KernelWork& work :
+         {KernelWork(drawn_sweep(random, next)), KernelWork(drawn_product(random, next))}) {
+      for (const CacheState cache : {CacheState::warm, CacheState::cold}) {
+        CHECK(launch_time(slower, work, cache).value() ==
+              Approx(1.7 * launch_time(device, work, cache).value()).epsilon(rounding));
+      }
+    }
+  }
+}
+
 TEST_CASE("each kernel of a device has its own cost") {
   DeviceCost device;
-  device.sweep.launch = Seconds(1);
-  device.product.launch = Seconds(2);
-  device.narrow_product.launch = Seconds(3);
+  CHECK(launch_time(device, SweepWork{}) == Seconds(0));  // none given: the ideal device
+  device.sweep.emplace().launch = Seconds(1);
+  device.product.emplace().launch = Seconds(2);
+  CHECK(launch_time(device, ProductWork{.element_bytes = 1}) == Seconds(2));
+  device.narrow_product.emplace().launch = Seconds(3);
   CHECK(launch_time(device, SweepWork{}) == Seconds(1));
   CHECK(launch_time(device, ProductWork{}) == Seconds(2));
   CHECK(launch_time(device, ProductWork{.element_bytes = 1}) == Seconds(3));

@@ -11,6 +11,12 @@
 namespace qfs {
 namespace {
 
+constexpr std::array kernel_times{&KernelCost::launch,         &KernelCost::narrow_launch,
+                                  &KernelCost::further_launch, &KernelCost::part,
+                                  &KernelCost::item,           &KernelCost::narrow_item,
+                                  &KernelCost::rows,           &KernelCost::step,
+                                  &KernelCost::sequence,       &KernelCost::result};
+
 constexpr std::int64_t value_bytes = 2;  // of queries and results
 constexpr std::int64_t sum_bytes = 4;    // of partial sums
 constexpr double saved_of_a_pass =
@@ -87,10 +93,40 @@ Macs macs_of(const KernelWork& work) {
 }
 
 const KernelCost& cost_of(const DeviceCost& device, const KernelWork& work) {
+  static const KernelCost ideal;
+  const auto given = [](const std::optional<KernelCost>& cost) -> const KernelCost& {
+    return cost ? *cost : ideal;
+  };
   if (const auto* product = std::get_if<ProductWork>(&work)) {
-    return product->element_bytes == 1 ? device.narrow_product : device.product;
+    const bool narrow = product->element_bytes == 1 && device.narrow_product;
+    return given(narrow ? device.narrow_product : device.product);
   }
-  return device.sweep;
+  return given(device.sweep);
+}
+
+Seconds copy_time(const DeviceCost& device, Bytes bytes) {
+  const KernelCost& product = cost_of(device, ProductWork{});
+  return product.launch + bytes / product.bandwidth;
+}
+
+DeviceCost slowed(const DeviceCost& device, double factor) {
+  const auto slow = [factor](std::optional<KernelCost> cost) {
+    if (cost) {
+      for (Seconds KernelCost::*time : kernel_times) {
+        (*cost).*time = factor * (*cost).*time;
+      }
+      const auto slower = [factor](auto& rate) {
+        rate = std::remove_reference_t<decltype(rate)>(rate.value() / factor);
+      };
+      slower(cost->unit_bandwidth);
+      slower(cost->unit_mac_rate);
+      slower(cost->mac_rate);
+      slower(cost->bandwidth);
+      slower(cost->cache_bandwidth);
+    }
+    return cost;
+  };
+  return {slow(device.sweep), slow(device.product), slow(device.narrow_product)};
 }
 
 double passes_of(double fill) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "base/enum_names.hpp"
@@ -110,11 +111,11 @@ struct KernelCost {
   double serial = 0;        // share in which work, bytes and arithmetic take turns: 0 none, 1 all
 };
 
-/// The kernels of one device.
+/// The kernels of one device. None: the ideal device's.
 struct DeviceCost {
-  KernelCost sweep;
-  KernelCost product;         // of weights with elements of two bytes
-  KernelCost narrow_product;  // of one byte
+  std::optional<KernelCost> sweep;
+  std::optional<KernelCost> product;         // of weights with elements of two bytes
+  std::optional<KernelCost> narrow_product;  // of one byte; none: as `product`
 };
 const KernelCost& cost_of(const DeviceCost& device, const KernelWork& work);
 
@@ -128,6 +129,12 @@ inline Seconds launch_time(const DeviceCost& device, const KernelWork& work,
                            CacheState cache = CacheState::warm) {
   return launch_time(cost_of(device, work), work, cache);
 }
+
+/// Of a kernel that only moves bytes: a product's launch, and its bandwidth.
+Seconds copy_time(const DeviceCost& device, Bytes bytes);
+
+/// The same device, all of whose times are `factor` times as long. `factor` above 0.
+DeviceCost slowed(const DeviceCost& device, double factor);
 
 /// Share of the bytes that the last-level cache serves: 1 far below its size, 1/2 at it, 0 far
 /// above, where a working set that is read in turn evicts itself.

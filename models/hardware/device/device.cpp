@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "hardware/device/kernel_work.hpp"
 #include "hardware/simulated_time.hpp"
 
 namespace qfs {
@@ -208,13 +209,18 @@ std::shared_ptr<Transfer> Device::start_streams(Members members, const Work& wor
   return memory_.memory.start(memory_.layout->streams_of(members, work));
 }
 
-/// Launch, then the memory's streams and the arithmetic side by side.
+/// Launch, then the memory's streams and the arithmetic side by side; or a fitted kernel's time,
+/// which has all that in it.
 void Device::wait_for_work(Members members, const Work& work) {
   const auto pause = [this](Seconds time) {
     if (time > Seconds(0)) {
       wait(to_sc_time(time));
     }
   };
+  if (config_.kernels) {
+    pause(launch_time(config_.kernels->cost, config_.last_level_cache, program_.rules, members));
+    return;
+  }
   pause(static_cast<double>(work.launches) * config_.launch_overhead);
   const auto transfer = start_streams(members, work);
   pause(std::max(work.macs / config_.mac_rate, work.exps / config_.exp_rate));
