@@ -192,7 +192,7 @@ Bytes spilled_bytes(const CountingRules& own, std::span<const Operation* const> 
   }
   Bytes scores;
   for (const Operation* operation : members) {
-    scores += rows_of(own.shape.heads, Format::fp32, operation->positions);
+    scores += count(own.alike) * rows_of(own.shape.heads, Format::fp32, operation->positions);
   }
   return std::max(scores - *own.attention.score_buffer, Bytes(0));
 }
@@ -204,8 +204,8 @@ void add_append(const CountingRules& rules, const Operation& append, Work& work)
   work.kv_written_bytes += cache_bytes(rules, moved.kv_written);
 }
 
-/// `own`: of the operation's part.
-void add_member(const CountingRules& own, const Operation& operation, Work& work) {
+/// Of one request. `own`: of the operation's part.
+void add_request(const CountingRules& own, const Operation& operation, Work& work) {
   const ModelShape& shape = own.shape;
   work.macs += weight_macs(shape, operation.kind);
   if (operation.kind == OpKind::sweep) {
@@ -221,9 +221,24 @@ void add_member(const CountingRules& own, const Operation& operation, Work& work
   }
 }
 
-}  // namespace
+/// What the operation does for every request that it stands for, besides its values.
+void add_member(const CountingRules& own, const Operation& operation, Work& work) {
+  if (own.alike == 1) {
+    add_request(own, operation, work);
+    return;
+  }
+  Work one;
+  add_request(own, operation, one);
+  const std::int64_t alike = count(own.alike);
+  work.kv_read_bytes += alike * one.kv_read_bytes;
+  work.kv_written_bytes += alike * one.kv_written_bytes;
+  work.activation_bytes += alike * one.activation_bytes;
+  work.macs += alike * one.macs;
+  work.exps += alike * one.exps;
+}
 
-Bytes value_bytes(const CountingRules& rules, const Carried& carried) {
+/// Of one request.
+Bytes bytes_of_one(const CountingRules& rules, const Carried& carried) {
   const ModelShape& shape = rules.shape;
   const Formats& formats = rules.formats;
   const std::size_t heads = of_part(shape.heads, carried.part);
@@ -252,6 +267,12 @@ Bytes value_bytes(const CountingRules& rules, const Carried& carried) {
       return Bytes(0);
   }
   throw std::logic_error("value_bytes: unknown value");
+}
+
+}  // namespace
+
+Bytes value_bytes(const CountingRules& rules, const Carried& carried) {
+  return count(rules.alike) * bytes_of_one(rules, carried);
 }
 
 bool takes_executor(OpKind kind) { return launches_of(kind) > 0; }

@@ -1,5 +1,5 @@
 // What an operation costs, counted: bytes by kind, multiply-accumulates, exponentials, launches.
-// Weights are read once per launch, everything else once per member of the batch.
+// Weights are read once per launch, everything else once per request of the batch.
 #pragma once
 
 #include <span>
@@ -34,9 +34,13 @@ struct CountingRules {
   Formats formats;
   Accounting accounting = Accounting::full;
   AttentionMethod attention = {};
+  /// Requests that every operation stands for: of one wave, with the same context and tokens, whose
+  /// operations always go together. Above 1 only where no values are computed.
+  std::size_t alike = 1;
 };
 
-/// Bytes of one value of one request, in memory and on the wire alike.
+/// Bytes of one value of the requests that an operation stands for, in memory and on the wire
+/// alike.
 Bytes value_bytes(const CountingRules& rules, const Carried& carried);
 
 /// Whether a device executes such operations one at a time. The others, which are launched with

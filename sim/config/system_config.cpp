@@ -102,4 +102,29 @@ SystemConfig system_config(const RunConfig& config, BlockOrder block, std::size_
   return system;
 }
 
+std::size_t alike_requests(const RunConfig& config, std::size_t context) {
+  const bool pooled = config.arrangement == Arrangement::pooled;
+  const bool has_cache_devices = config.arrangement == Arrangement::two_device || pooled;
+  const PoolSettings& pool = config.pool;
+  const bool alone = pool.batching == Gather::request || pool.sweep_batch == Gather::request;
+  const bool apart = pooled && (pool.instances > 1 || pool.window > Seconds(0) || alone);
+  const CacheConfig& cache = config.cache;
+  const bool uneven =
+      has_cache_devices && cache.split.devices > 1 && cache.split.by == SplitBy::any;
+  const bool together = !has_own_requests(config, context) && !apart && !uneven &&
+                        !config.faults.any() && cache.policy.prefetch.ahead == 0;
+  return together ? config.workload.batch : 1;
+}
+
+SystemConfig timing_config(const RunConfig& config, BlockOrder block, std::size_t context) {
+  SystemConfig system = system_config(config, block, context);
+  system.fault = {};  // strikes values only
+  system.rules.alike = alike_requests(config, context);
+  if (system.rules.alike > 1) {
+    system.graph.contexts.assign(config.workload.in_flight, context);
+    system.wave = 1;
+  }
+  return system;
+}
+
 }  // namespace qfs

@@ -49,7 +49,7 @@ using Formula = std::optional<double> (*)(const AnalyticParameters&);
 
 double simulated_excess(const RunConfig& config, BlockOrder block, std::size_t context,
                         const Excess& excess) {
-  const SystemConfig system = system_config(config, block, context);
+  const SystemConfig system = timing_config(config, block, context);
   const std::function<double()> task = [&] { return excess(simulate(system).table).value(); };
   return run_isolated<double>({task}, 1).front();
 }

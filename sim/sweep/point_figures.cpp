@@ -104,12 +104,20 @@ PointErrors errors_of(BlockOrder block, const NumericReport& numerics) {
   return {verdict.operation, verdict.end_to_end, std::nullopt, verdict.failure};
 }
 
+PointFigures timed_figures(const RunConfig& config) {
+  const SystemConfig system = timing_config(config, config.block, config.workload.context);
+  RunConfig told = config;  // of the requests that the table names
+  told.workload.batch /= system.rules.alike;
+  PointFigures figures = figures_of(told, simulate(system).table);
+  figures.tokens_per_s *= static_cast<double>(system.rules.alike);
+  return figures;
+}
+
 PointFigures simulated_figures(const RunConfig& config) {
-  SystemConfig system = system_config(config, config.block, config.workload.context);
   if (config.numerics.mode == NumericsMode::off) {
-    system.fault = {};  // it strikes values only
-    return figures_of(config, simulate(system).table);
+    return timed_figures(config);
   }
+  const SystemConfig system = system_config(config, config.block, config.workload.context);
   const Inputs inputs(inputs_config(config));
   const NumericRequest request{inputs, config.numerics.check == NumericsCheck::every_step};
   const SimulationResult result = simulate(system, &request);

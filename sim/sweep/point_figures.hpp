@@ -44,6 +44,10 @@ PointErrors errors_of(BlockOrder block, const NumericReport& numerics);
 /// PointErrors::softmax. Inputs without LM head.
 double softmax_error(const RunConfig& config, const Inputs& inputs);
 
+/// Times alone, whatever numerics.mode; one request may stand for all of its wave. Once in a
+/// process.
+PointFigures timed_figures(const RunConfig& config);
+
 /// Simulates the configuration's main point, with numbers where numerics.mode is full. Once in a
 /// process (system/simulation.hpp).
 PointFigures simulated_figures(const RunConfig& config);

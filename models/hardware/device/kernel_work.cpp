@@ -15,7 +15,7 @@ SweepWork sweep_of(const CountingRules& rules, const ModelShape& own,
     positions += member->positions;
   }
   const std::size_t mean = (positions + members.size() - 1) / members.size();
-  return {.batch = count(members.size()),
+  return {.batch = count(members.size() * rules.alike),
           .query_heads = count(own.heads),
           .kv_heads = count(own.kv_heads),
           .head_dim = count(own.head_dim),
@@ -31,7 +31,7 @@ std::vector<KernelWork> kernels_of(const CountingRules& rules,
   const Operation& first = *members.front();
   const ModelShape own = part_of(rules.shape, first.part);
   const auto product = [&](std::size_t in, std::size_t out) {
-    return KernelWork(ProductWork{.m = count(members.size()),
+    return KernelWork(ProductWork{.m = count(members.size() * rules.alike),
                                   .n = count(out),
                                   .k = count(in),
                                   .element_bytes = count(bytes_per_value(rules.formats.weights))});

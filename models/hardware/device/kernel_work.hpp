@@ -13,7 +13,7 @@
 namespace qfs {
 
 /// The measured kernels of one launch over `members`, of one kind and layer; at least one member.
-/// m is the number of members, n and k the outputs and inputs of the weights' part; ffn is two
+/// m is the number of requests, n and k the outputs and inputs of the weights' part; ffn is two
 /// products. A sweep over requests of several contexts counts with their mean, rounded up: a
 /// kernel's work and bytes go with the positions in all. Empty for what only moves values
 /// (reduces), or needs no launch. Elements have the bytes that the formats give a value.

@@ -87,11 +87,11 @@ void MemoryLayout::take_caches(DeviceId device) {
   std::uint64_t rows = 0;
   for (const std::uint64_t own : rows_) {
     rows_before_.push_back(rows);
-    rows += own;
+    rows += own * program_.rules.alike;
   }
   const std::uint64_t bytes = rows * kv_heads_ * row_bytes_;
   v_distance_ = aligned(bytes, same_banks_) + (kv_banks_ == KvBanks::other ? same_banks_ / 2 : 0);
-  layer_bytes_ = v_distance_ + aligned(bytes, alignment);
+  layer_bytes_ = aligned(v_distance_ + bytes, same_banks_);  // layers lie alike in their banks
   caches_ = allocate(layers * layer_bytes_);
 }
 
@@ -124,13 +124,14 @@ Stream MemoryLayout::swept(const Operation& first, Bytes bytes) const {
 /// A row of K and one of V for each head.
 Stream MemoryLayout::append_of(const Operation& operation) const {
   const std::uint64_t k = k_at(operation) + operation.positions * row_bytes_;
-  return {.base = k,
-          .length = Bytes(static_cast<std::int64_t>(2 * kv_heads_ * row_bytes_)),
-          .stride = rows_[operation.request.value()] * row_bytes_,
-          .piece = row_bytes_,
-          .direction = AccessDirection::write,
-          .alternates = true,
-          .second = k + v_distance_};
+  return {
+      .base = k,
+      .length = Bytes(static_cast<std::int64_t>(2 * kv_heads_ * row_bytes_ * program_.rules.alike)),
+      .stride = rows_[operation.request.value()] * row_bytes_,
+      .piece = row_bytes_,
+      .direction = AccessDirection::write,
+      .alternates = true,
+      .second = k + v_distance_};
 }
 
 /// Those of neighbouring requests with caches alike go on in the same stride.
