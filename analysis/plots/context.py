@@ -21,7 +21,7 @@ def slices(sweep):
 
 
 def series(points):
-    """{variant: rows of context, time_us, exposed_us by context}; of a sweep's points, without refused ones."""
+    """{variant: rows of context, time_us, exposed_us by context}; of a sweep's points, NaN where one did not run."""
     rows = pandas.DataFrame(
         {
             "name": points["variant"],
@@ -30,7 +30,8 @@ def series(points):
             "exposed_us": points["exposed_sweep_us"],
         }
     )
-    return split(rows.dropna())
+    lines = split(rows)
+    return {name: line for name, line in lines.items() if line["time_us"].notna().any()}
 
 
 def series_of_run(run):
@@ -93,7 +94,7 @@ def picture(lines, title):
 
 def draw(part, options):
     del options
-    return picture(series(part.points), part.text)
+    return picture(series(part.points), part.title)
 
 
 def draw_run(run):

@@ -1,4 +1,4 @@
-"""Speed-up of a block order over context and batch, with the contexts at which it peaks and at which it has faded."""
+"""Speed-up of a block order over context and batch, with its crossover and the contexts at which the gain has faded."""
 
 import numpy
 from matplotlib import patheffects
@@ -7,6 +7,7 @@ from . import results, style
 
 NAME = "speedup-heatmap"
 LEFT = 1.05  # below it a speed-up has faded
+HIDDEN = 1e-3  # of a step: a merge that waits less for its sweep does not wait
 AXES = ["workload.context", "workload.batch"]
 
 
@@ -34,28 +35,43 @@ def pair(points, options):
     return options.variant or ("early_q" if "early_q" in others else others[0]), baseline
 
 
-def speed_ups(points, variant, baseline):
-    """(contexts, batches, grid[batch][context]): TPOT of the baseline over that of the variant, NaN where one is refused."""
-    times = points.assign(
+def grid(points, variant, figures):
+    """A table of one variant's figures, a row a batch and a column a context, both ascending; NaN where it did not run."""
+    table = points.assign(
         context=points[AXES[0]].map(results.quantity),
         batch=points[AXES[1]].map(results.quantity),
-        time=results.time_per_token(points),
+        figure=figures,
     )
-    grids = [
-        times[times["variant"] == name].pivot(index="batch", columns="context", values="time")
-        for name in (baseline, variant)
-    ]
-    ratio = (grids[0] / grids[1]).sort_index().sort_index(axis=1)
+    table = table[table["variant"] == variant].pivot(index="batch", columns="context", values="figure")
+    return table.sort_index().sort_index(axis=1)
+
+
+def speed_ups(points, variant, baseline):
+    """(contexts, batches, grid[batch][context]): TPOT of the baseline over that of the variant, NaN where one did not run."""
+    times = results.time_per_token(points)
+    ratio = grid(points, baseline, times) / grid(points, variant, times)
     return ratio.columns.to_numpy(), ratio.index.to_numpy(), ratio.to_numpy()
 
 
-def peak(contexts, row):
-    """The context of the largest speed-up; NaN where it is the first or the last known, since it may lie beyond."""
-    known = numpy.flatnonzero(~numpy.isnan(row))
-    if len(known) < 3:
+def waits(points, variant):
+    """grid[batch][context]: for how much of a first step a sweep or its messages keep the variant waiting, beyond what they do
+    at the shortest context; in us, and as a share of the step."""
+    exposed = grid(points, variant, points["exposed_sweep_us"] + points["exposed_link_us"])
+    waited = exposed.sub(exposed.bfill(axis=1).iloc[:, 0], axis=0)
+    return waited.to_numpy(), (waited / grid(points, variant, points["step_us"])).to_numpy()
+
+
+def crossover(contexts, waited, shares):
+    """Up to where the sweep adds nothing: beyond, the merge waits longer by what the sweep takes longer, so straight through
+    the first two contexts at which it waits back to none, but not before the last at which it does not. NaN where it does not
+    wait at any but the first of the contexts, or already at the second."""
+    known = numpy.flatnonzero(~numpy.isnan(shares))
+    out = [index for index in known if shares[index] >= HIDDEN]
+    hides = [index for index in known if index < min(out, default=0)]
+    if len(out) < 2 or len(hides) < 2:
         return numpy.nan
-    best = known[numpy.argmax(row[known])]
-    return numpy.nan if best in (known[0], known[-1]) else contexts[best]
+    growth = (waited[out[1]] - waited[out[0]]) / (contexts[out[1]] - contexts[out[0]])
+    return max(contexts[hides[-1]], contexts[out[0]] - waited[out[0]] / growth) if growth > 0 else numpy.nan
 
 
 def faded(contexts, row, left=LEFT):
@@ -85,30 +101,35 @@ def draw_line(axes, batches, line, **look):
     )
 
 
+def shown(part, options):
+    """The points of the two variants that are compared."""
+    both = part.points["variant"].isin(pair(part.points, options))
+    return results.Slice(part.points[both], part.shared)
+
+
 def draw(part, options):
     variant, baseline = pair(part.points, options)
-    contexts, batches, grid = speed_ups(part.points, variant, baseline)
-    if numpy.isnan(grid).all():
+    part = shown(part, options)
+    contexts, batches, ratios = speed_ups(part.points, variant, baseline)
+    if numpy.isnan(ratios).all():
         raise results.NotHere(f"nowhere do both {variant} and {baseline} run")
     figure, (axes,) = style.figure(2.75)
     axes.set_facecolor(style.GREY)
     mesh = axes.pcolormesh(
         edges(contexts),
         edges(batches),
-        numpy.ma.masked_invalid(grid),
+        numpy.ma.masked_invalid(ratios),
         cmap="cividis",
-        vmin=min(1, numpy.nanmin(grid)),
+        vmin=min(1, numpy.nanmin(ratios)),
         edgecolors="face",
         linewidth=0.1,
     )
     style.count_axis(axes.xaxis, contexts)
     style.count_axis(axes.yaxis, batches, most=9)
-    draw_line(
-        axes, batches, [peak(contexts, row) for row in grid], linestyle=(0, (2.5, 1.5)), label="largest"
-    )
-    draw_line(
-        axes, batches, [faded(contexts, row) for row in grid], linestyle="-", label=f"falls below {LEFT:g}"
-    )
+    hides = [crossover(contexts, *rows) for rows in zip(*waits(part.points, variant))]
+    draw_line(axes, batches, hides, linestyle=(0, (2.5, 1.5)), label="crossover")
+    left = [faded(contexts, row) for row in ratios]
+    draw_line(axes, batches, left, linestyle="-", label=f"falls below {LEFT:g}")
     axes.set(
         xlabel="context (cached positions a request)",
         ylabel="batch (requests)",
@@ -116,5 +137,5 @@ def draw(part, options):
         ylim=edges(batches)[[0, -1]],
     )
     figure.colorbar(mesh, ax=axes, pad=0.02, aspect=25).set_label(f"speed-up of {variant} over {baseline}")
-    style.header(figure, part.text)
+    style.header(figure, part.title)
     return figure

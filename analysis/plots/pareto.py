@@ -32,23 +32,18 @@ def front(points):
 
 
 def candidates(part):
-    """Points that ran, with columns series, time_us, rate (a device's, where devices are known for all) and kv_bytes."""
+    """Points that ran, with columns series, time_us, rate (tokens/s of a device) and kv_bytes."""
     points = part.points[part.points["tokens_per_s"].notna()]
     names = points["variant"]
     for axis in points.columns[: list(points.columns).index("variant")]:
         words = points[axis].map(results.quantity).isna()
         if is_choice(axis) and words.all() and points[axis].nunique() > 1:
             names = names + ", " + points[axis]
-    known = points["devices"].notna().all()
-    rate = points["tokens_per_s"] / (points["devices"] if known else 1)
-    return (
-        points.assign(
-            series=names,
-            time_us=results.time_per_token(points),
-            rate=rate,
-            kv_bytes=points["resident_kv_bytes"],
-        ),
-        known,
+    return points.assign(
+        series=names,
+        time_us=results.time_per_token(points),
+        rate=points["tokens_per_s"] / points["devices"],
+        kv_bytes=points["resident_kv_bytes"],
     )
 
 
@@ -84,9 +79,9 @@ def draw_panel(axes, points, gain, divisor, unit):
 
 def draw(part, options):
     del options
-    points, known = candidates(part)
+    points = candidates(part)
     unit = style.time_unit(points["time_us"].max())
-    gains = [("rate", 1, "tokens/s per device" if known else "tokens/s of all devices together")]
+    gains = [("rate", 1, "tokens/s per device")]
     if points["kv_bytes"].nunique() > 1:
         gains.append(("kv_bytes", 1e9, "resident KV (GB)"))
     figure, panels = style.figure(
@@ -95,5 +90,5 @@ def draw(part, options):
     for axes, (gain, divisor, label) in zip(panels, gains):
         draw_panel(axes, points, gain, divisor, unit)
         axes.set_xlabel(label)
-    style.header(figure, part.text)
+    style.header(figure, part.title)
     return figure

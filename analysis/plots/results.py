@@ -8,8 +8,9 @@ import re
 
 import pandas
 
-SWEEP, SUMMARY, OPERATIONS = "sweep.csv", "summary.json", "operations.csv"
-FIGURES = ["resident_kv_bytes", "step_us", "tpot_us", "tokens_per_s", "exposed_sweep_us"]
+SWEEP, SUMMARY, OPERATIONS = "results.csv", "summary.json", "operations.csv"
+RAN = "ok"  # status of a point that has figures; others: skipped, refused, failed
+FIGURES = ["resident_kv_bytes", "step_us", "tpot_us", "tokens_per_s", "exposed_sweep_us", "exposed_link_us"]
 BYTES = ["weight_bytes", "kv_read_bytes", "kv_written_bytes", "activation_bytes"]
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
@@ -24,7 +25,8 @@ class NotHere(Exception):
 
 @dataclasses.dataclass
 class Sweep:
-    """points: a row a point; axes and variant as written, FIGURES as numbers, refused ones NaN."""
+    """points: a row a point; axes, variant, status and reason as written, FIGURES and devices as numbers, NaN where it did
+    not run."""
 
     points: pandas.DataFrame
     axes: list
@@ -48,7 +50,19 @@ class Slice:
             if key == "model"
             else f"{key.split('.', 1)[-1]} {value}"
             for key, value in self.shared.items()
+            if value
         )
+
+    @property
+    def gaps(self):
+        """Of how many points there are no figures: '3 refused of 24 points'; empty if there are of all."""
+        counts = self.points["status"][self.points["status"] != RAN].value_counts().sort_index()
+        said = " and ".join(f"{count} {status}" for status, count in counts.items())
+        return f"{said} of {len(self.points)} points" if said else ""
+
+    @property
+    def title(self):
+        return "; ".join(text for text in (self.text, self.gaps) if text)
 
     @property
     def suffix(self):
@@ -114,13 +128,13 @@ def to_numbers(table, columns, file):
 
 def read_sweep(folder, options):
     file = pathlib.Path(folder) / SWEEP
-    table = read_csv(file, ["equal", "variant", "refused"] + FIGURES)
-    to_numbers(table, FIGURES, file)
-    axes = ["equal"] + [name for name in table.columns[1 : list(table.columns).index("variant")]]
+    table = read_csv(file, ["equal", "variant", "status", "reason", "devices"] + FIGURES)
+    to_numbers(table, FIGURES + ["devices"], file)
+    names = list(table.columns)
+    axes = names[names.index("equal") : names.index("variant")]
     varying = {name for name in axes if table[name].nunique() > 1}
     for text in options.where:
         table = only(table, axes + ["variant"], text)
-    add_devices(table, options.devices, file)
     check_points(table, axes, file)
     return Sweep(table.reset_index(drop=True), axes, varying)
 
@@ -144,23 +158,6 @@ def only(table, columns, text):
     if kept.empty:
         raise BadInput(f"--where {text}: no such point; {column} is {', '.join(table[column].unique())}")
     return kept
-
-
-def add_devices(table, given, file):
-    """A column `devices`: as the sweep wrote it, else as given, else NaN: a sweep.csv need not tell."""
-    if "devices" in table.columns:
-        to_numbers(table, ["devices"], file)
-    else:
-        table["devices"] = float("nan")
-    for text in given:
-        variant, _, count = text.rpartition("=")
-        if not count.isdigit() or count == "0":
-            raise BadInput(f"--devices {text}: a count from 1, or VARIANT=COUNT")
-        if variant and variant not in set(table["variant"]):
-            raise BadInput(
-                f"--devices {text}: no variant '{variant}'; there are {', '.join(table['variant'].unique())}"
-            )
-        table.loc[(table["variant"] == variant) | (variant == ""), "devices"] = int(count)
 
 
 def slices(sweep, free):

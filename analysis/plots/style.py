@@ -27,6 +27,8 @@ MARKERS = "osD^vPX*<>"
 LINES = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.2, 1.2, 1.2))]
 HATCHES = ["", "//////", "......", "xxxxxx"]
 GREY = "#d9d9d9"
+# Text on a coloured area; black and white themselves are the colours of text and paper, which a dark page exchanges.
+ON_LIGHT, ON_DARK = "#111111", "#fefefe"
 
 matplotlib.rcParams.update(
     {
@@ -194,15 +196,13 @@ def time_unit(largest_us):
     )
 
 
-def render(made):
-    """{suffix: bytes}; the same figure gives the same bytes: no dates, no random identifiers."""
+def render(made, suffixes=("png", "svg")):
+    """{suffix: bytes} of a figure, which is closed; the same figure gives the same bytes: no dates, no random identifiers."""
     files = {}
-    for suffix, keywords in (
-        ("png", {"dpi": 300, "metadata": {"Software": None}}),
-        ("svg", {"metadata": {"Date": None}}),
-    ):
+    keywords = {"png": {"dpi": 300, "metadata": {"Software": None}}, "svg": {"metadata": {"Date": None}}}
+    for suffix in suffixes:
         stream = io.BytesIO()
-        made.savefig(stream, format=suffix, **keywords)
+        made.savefig(stream, format=suffix, **keywords[suffix])
         files[suffix] = stream.getvalue()
     pyplot.close(made)
     return files

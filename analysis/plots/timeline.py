@@ -12,12 +12,12 @@ MOST = 8  # lanes
 BESIDE = (".writes", ".staging", ".windows")  # what runs beside a device's executor
 # What is drawn alike: its name, colour, that of its text, and the kinds; any other kind is like the last.
 GROUPS = [
-    ("q, k, v", style.GREEN, "white", {"q", "k", "v", "kv", "qkv", "append"}),
-    ("ffn", style.SKY, "black", {"ffn"}),
-    ("merge, o", style.BLUE, "white", {"merge", "o"}),
-    ("sweep", style.VERMILION, "white", {"sweep", "scores", "values", "prefetch", "tail_fetch"}),
-    ("message", style.ORANGE, "black", {"message"}),
-    ("other", "#777777", "white", {"reduce_o", "reduce_ffn", "hold", "embed", "lm_head"}),
+    ("q, k, v", style.GREEN, style.ON_DARK, {"q", "k", "v", "kv", "qkv", "append"}),
+    ("ffn", style.SKY, style.ON_LIGHT, {"ffn"}),
+    ("merge, o", style.BLUE, style.ON_DARK, {"merge", "o"}),
+    ("sweep", style.VERMILION, style.ON_DARK, {"sweep", "scores", "values", "prefetch", "tail_fetch"}),
+    ("message", style.ORANGE, style.ON_LIGHT, {"message"}),
+    ("other", "#777777", style.ON_DARK, {"reduce_o", "reduce_ffn", "hold", "embed", "lm_head"}),
 ]
 
 
@@ -89,7 +89,7 @@ def draw_bar(axes, bar, lane, rows_of_lane, origin, room, lighter):
             text,
             ha="center",
             va="center_baseline",
-            color="black" if lighter else text_colour,
+            color=style.ON_LIGHT if lighter else text_colour,
         )
 
 

@@ -20,11 +20,13 @@ int init_command(const Arguments& arguments);
 int run_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int crossover_command(const Arguments& arguments);
+int sensitivity_command(const Arguments& arguments);
 int estimate_command(const Arguments& arguments);
 int memory_command(const Arguments& arguments);
 int calibrate_command(const Arguments& arguments);
 int presets_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
+int report_command(const Arguments& arguments);
 
 /// Finds the command, runs it, and turns what it throws into one line on stderr and an exit status.
 int run_program(const Arguments& arguments);

@@ -46,10 +46,7 @@ int crossover_command(const Arguments& arguments) {
   if (!parse(command_line(), arguments, values)) {
     return exit_done;
   }
-  std::vector<Variation> variations;
-  for (const std::string& argument : listed(values, "vary")) {
-    variations.push_back(parse_variation(argument));
-  }
+  const std::vector<Variation> variations = parse_variations(listed(values, "vary"));
   const double least_gain = values["gain"].as<double>() / 100;
   if (!(least_gain > 0 && least_gain < 1)) {
     throw ConfigError("qfsim crossover: --gain: legal: percent above 0 and below 100");

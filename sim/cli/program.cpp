@@ -20,16 +20,19 @@ struct Command {
   std::string_view about;
 };
 
-constexpr std::array<Command, 9> commands{{
+constexpr std::array<Command, 11> commands{{
     {"init", init_command, "write a commented run file to start from"},
     {"run", run_command, "simulate a run file: numbers, times, crossovers"},
     {"sweep", sweep_command, "time a run over axes and variants: which is best where"},
     {"crossover", crossover_command, "find the contexts at which the sweep stops hiding"},
+    {"sensitivity", sensitivity_command,
+     "move each number of the hardware: what the gain hangs on"},
     {"estimate", estimate_command, "count MACs, accesses, bytes and times without simulating"},
     {"memory", memory_command, "characterise a memory alone: time, bandwidth, latency"},
     {"calibrate", calibrate_command, "fit a device to measured kernels, or evaluate a fit"},
     {"presets", presets_command, "list the shipped models, devices, links and memories"},
     {"verify", verify_command, "compare the kernels with the source documents' tables and bounds"},
+    {"report", report_command, "make one page of a run's or a sweep's results"},
 }};
 
 std::vector<std::string> command_names() {
@@ -45,7 +48,7 @@ void print_usage() {
   fmt::print(
       "qfsim: two-accelerator LLM decode, simulated\n\nUsage: qfsim COMMAND [arguments]\n\n");
   for (const Command& command : commands) {
-    fmt::print("  {:<9} {}\n", command.name, command.about);
+    fmt::print("  {:<11} {}\n", command.name, command.about);
   }
   fmt::print(
       "\nqfsim COMMAND --help says more. Exit status: 0 done, 1 the run failed, 2 usage or\n"

@@ -68,7 +68,8 @@ void settle_memory(const ConfigNode& root, const std::string& path, DeviceConfig
                      "nothing here; or no dram");
   }
   device.bandwidth = peak;
-  if (own == nullptr || own->given("capacity") == nullptr) {
+  const bool given = device.capacity || (own != nullptr && own->given("capacity") != nullptr);
+  if (!given) {  // neither by a preset nor by the run
     device.capacity =
         static_cast<std::int64_t>(device.dram_parts) * device.dram->organisation.capacity();
   }

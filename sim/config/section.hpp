@@ -217,6 +217,12 @@ void Reader::preset_section(const Key& key, std::optional<T>& value, PresetKind 
   if (node == nullptr) {
     return;
   }
+  // Single keys over what the preset around them gives.
+  const bool over = has_preset_ && value && node->kind == ConfigNode::Kind::map;
+  if (over && node->given("preset") == nullptr) {
+    read_section(*node, joined_path(path_, key.name), *value, reading_, true);
+    return;
+  }
   value.reset();
   if (node->kind != ConfigNode::Kind::scalar || node->text != none_text) {
     preset_section(key, value.emplace(), kind);

@@ -7,19 +7,10 @@
 #include <vector>
 
 #include "sim/crossover/gain_study.hpp"
+#include "sim/crossover/variations.hpp"
 #include "sim/run/result.hpp"
 
 namespace qfs {
-
-/// A key of the run and the values that it takes in turn, as YAML text.
-struct Variation {
-  std::string key;
-  std::vector<std::string> values;
-};
-
-/// From `key.path=value,value,...`; commas within brackets and braces belong to a value.
-/// ConfigError for anything else.
-Variation parse_variation(const std::string& argument);
 
 /// gain_study.hpp, by simulation or by closed form.
 struct GainFindings {

@@ -93,10 +93,11 @@ std::size_t best_power(GainOf& gain) {
 }  // namespace
 
 std::optional<Seconds> simulated_step(const RunConfig& run) {
-  const SystemConfig system = system_config(run, run.block, run.workload.context);
+  const SystemConfig system = timing_config(run, run.block, run.workload.context);
+  const std::size_t told = system.graph.contexts.size();  // requests that the table names
   const std::function<double()> task = [&] {
-    const RequestSteps steps = request_steps(simulate(system).table, run.workload.requests());
-    const auto wave = wave_steps(std::span(steps).first(run.workload.batch));
+    const RequestSteps steps = request_steps(simulate(system).table, told);
+    const auto wave = wave_steps(std::span(steps).first(told / run.workload.in_flight));
     return to_seconds(wave.front().length()).value();
   };
   return Seconds(run_isolated<double>({task}, 1).front());
@@ -159,6 +160,39 @@ std::optional<Seconds> break_even_latency(const RunConfig& run, const StepTimer&
   while (high - low > resolution) {
     const double middle = (low + high) / 2;
     (slower_at(Seconds(middle)) ? high : low) = middle;
+  }
+  return Seconds(low);
+}
+
+std::optional<StepPair> steps_of(const RunConfig& run, const StepTimer& timer) {
+  RunConfig timed = one_token(run);
+  const std::optional<Seconds> own = timer(timed);
+  timed.block = BlockOrder::standard;
+  const std::optional<Seconds> standard = timer(timed);
+  return own && standard ? std::optional(StepPair{*own, *standard}) : std::nullopt;
+}
+
+std::optional<Seconds> furthest_latency(const RunConfig& run, double share,
+                                        const StepTimer& timer) {
+  RunConfig moved = run;
+  const auto gains_at = [&](double latency) {
+    moved.link.latency = Seconds(latency);
+    const std::optional<StepPair> steps = steps_of(moved, timer);
+    return steps && steps->gain() >= share;
+  };
+  constexpr double shortest = 1e-9;
+  double high = longest_latency.value();
+  double low = high;
+  while (low > shortest && !gains_at(low)) {
+    high = low;
+    low /= 2;
+  }
+  if (low <= shortest || low == high) {
+    return std::nullopt;
+  }
+  while (high - low > shortest) {
+    const double middle = (low + high) / 2;
+    (gains_at(middle) ? low : high) = middle;
   }
   return Seconds(low);
 }

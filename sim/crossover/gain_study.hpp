@@ -40,4 +40,18 @@ GainStudy study_gain(const RunConfig& run, double share, const StepTimer& timer)
 /// longer without any latency, or less at a second.
 std::optional<Seconds> break_even_latency(const RunConfig& run, const StepTimer& timer);
 
+/// Step time of `standard` over that of run.block, less 1, for one token of run.workload.context.
+/// None where a time is not known.
+struct StepPair {
+  Seconds own{0};
+  Seconds standard{0};
+  [[nodiscard]] double gain() const { return standard.value() / own.value() - 1; }
+};
+std::optional<StepPair> steps_of(const RunConfig& run, const StepTimer& timer);
+
+/// The largest latency of the link, one way, with which the block still gains the share over
+/// standard at run.workload.context: what is nearer than the next power of two beyond it is
+/// taken to gain less with more. None if it gains less with every power of two from 1 ns to 1 s.
+std::optional<Seconds> furthest_latency(const RunConfig& run, double share, const StepTimer& timer);
+
 }  // namespace qfs

@@ -10,7 +10,11 @@
 namespace qfs {
 namespace {
 
-constexpr Bytes long_read{std::int64_t{64} << 20};
+/// So long that a refresh more or less at its end does not show; command by command that takes
+/// long.
+Bytes long_read(MemoryTier tier) {
+  return Bytes(std::int64_t{tier == MemoryTier::burst ? 64 : 1024} << 20);
+}
 
 bool is_timed(const DeviceConfig& device) { return device.memory != MemoryTier::ideal; }
 
@@ -19,15 +23,16 @@ BytesPerSecond achieved_by(const DeviceConfig& device, dram::Pattern pattern) {
     return device.bandwidth;
   }
   const dram::DramConfig& part = *device.dram;
+  const Bytes read = long_read(device.memory);
   dram::Access access;
   access.pattern = pattern;
-  access.bytes = long_read;
+  access.bytes = read;
   access.chunk = Bytes(static_cast<std::int64_t>(
-      share_of({.length = long_read, .piece = static_cast<std::uint64_t>(device.kv_chunk.value())},
+      share_of({.length = read, .piece = static_cast<std::uint64_t>(device.kv_chunk.value())},
                device.dram_parts, part.organisation.burst_bytes())
           .piece));
   const std::uint64_t rows_apart = row_distance(part);
-  const auto reads = static_cast<std::uint64_t>(long_read.value());
+  const auto reads = static_cast<std::uint64_t>(read.value());
   const std::uint64_t same = (reads + rows_apart - 1) / rows_apart * rows_apart;
   access.second_place = Bytes(
       static_cast<std::int64_t>(same + (device.kv_banks == KvBanks::other ? rows_apart / 2 : 0)));
@@ -35,7 +40,7 @@ BytesPerSecond achieved_by(const DeviceConfig& device, dram::Pattern pattern) {
   const dram::BurstRun run = device.memory == MemoryTier::burst
                                  ? dram::run_bursts(part, transactions)
                                  : dram::run_streams(part, transactions);
-  const double of_part = static_cast<double>(long_read.value()) / to_seconds(run.end).value();
+  const double of_part = static_cast<double>(read.value()) / to_seconds(run.end).value();
   return BytesPerSecond(static_cast<double>(device.dram_parts) * of_part);
 }
 

@@ -25,7 +25,7 @@ variants:
   standard: {{block: standard}}
   early_q: {{block: early_q}}
 """
-OPTIONS = types.SimpleNamespace(where=[], devices=[], variant=None, baseline=None, all=False)
+OPTIONS = types.SimpleNamespace(where=[], variant=None, baseline=None, all=False)
 REL = 1e-9  # between the same figure read twice; CSV has six digits after the point, all of which are read
 
 TEMPORARY = tempfile.TemporaryDirectory()
@@ -87,7 +87,7 @@ def the_sweep(**given):
 
 def rows_of_csv():
     """{(context, batch, variant): row}, read by other means than the pictures."""
-    with open(FOLDER / "sweep/sweep.csv", encoding="utf-8", newline="") as stream:
+    with open(FOLDER / "sweep/results.csv", encoding="utf-8", newline="") as stream:
         return {
             (row["workload.context"], row["workload.batch"], row["variant"]): row
             for row in csv.DictReader(stream)

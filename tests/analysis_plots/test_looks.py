@@ -11,7 +11,7 @@ from plots import context, heatmap, ledger, pareto, results, roofline, style, ti
 
 class Looks(unittest.TestCase):
     def figures(self):
-        sweep = the_sweep(devices=["2"])
+        sweep = the_sweep()
         for picture in (heatmap, context, pareto):
             for part in picture.slices(sweep):
                 yield f"{picture.NAME}{part.suffix}", picture.draw(part, OPTIONS)

@@ -1,5 +1,6 @@
-"""Pictures of a sweep: what is drawn is what sweep.csv says."""
+"""Pictures of a sweep: what is drawn is what results.csv says."""
 
+import csv
 import itertools
 import json
 import random
@@ -60,26 +61,60 @@ class Heatmap(unittest.TestCase):
             heatmap.faded(contexts, numpy.array([1.2, numpy.nan, 1.0])), 1024 * 16**0.75, places=6
         )
 
-    def test_peak_by_hand(self):
-        contexts = numpy.array([1024.0, 4096.0, 16384.0])
-        self.assertEqual(heatmap.peak(contexts, numpy.array([1.1, 1.3, 1.2])), 4096)
-        for row in ([1.3, 1.2, 1.1], [1.1, 1.2, 1.3], [1.1, 1.3, numpy.nan], [numpy.nan] * 3):
-            self.assertTrue(numpy.isnan(heatmap.peak(contexts, numpy.array(row))), row)
+    def test_crossover_by_hand(self):
+        contexts = numpy.array([1000.0, 2000.0, 3000.0, 5000.0])
+        for waited, at in (
+            ([0, 0, 5, 25], 2500),  # 10 us each 1000 positions from 2500 on
+            ([0, 0, 15, 25], 2000),  # straight back it would be at 0, where it is known not to wait
+            ([0, 0, 0, 20], None),  # one context is no line
+            ([0, 10, 20, 40], None),  # waits at the second already: where it began to is not known
+            ([0, 0, 0, 0], None),
+            ([0, 0.05, 0.1, 0.2], None),  # less than a thousandth of the step
+            ([0, 0, 20, 10], None),
+            ([numpy.nan, 0, 0, 0], None),
+        ):
+            found = heatmap.crossover(contexts, numpy.array(waited), numpy.array(waited) / 1000)
+            if at is None:
+                self.assertTrue(numpy.isnan(found), waited)
+            else:
+                self.assertAlmostEqual(found, at, places=6)
+
+    def test_crossover_is_that_of_a_run(self):
+        """FOLDER/run is of batch 8 and 1 Ki positions: its merge waits from an empty cache on, so here there is none."""
+        entries = json.loads((FOLDER / "run/summary.json").read_text())["crossovers"]
+        (entry,) = [e for e in entries if (e["name"], e["block"]) == ("latency", "early_q")]
+        self.assertEqual(entry["state"], "exposed_at_0")
+        sweep = the_sweep(where=["workload.batch=8"])
+        (waited,), (shares,) = heatmap.waits(sweep.points, "early_q")
+        contexts = heatmap.speed_ups(sweep.points, "early_q", "standard")[0]
+        self.assertTrue(numpy.isnan(heatmap.crossover(contexts, waited, shares)))
+        self.assertEqual(waited[0], 0)
 
     def test_lines_drawn_are_those(self):
         (part,) = heatmap.slices(the_sweep())
         contexts, batches, grid = heatmap.speed_ups(part.points, "early_q", "standard")
         figure = heatmap.draw(part, OPTIONS)
-        largest, left = figure.axes[0].lines
+        hides, left = figure.axes[0].lines
         self.assertEqual(list(batches), list(left.get_ydata()))
-        numpy.testing.assert_equal(largest.get_xdata(), [heatmap.peak(contexts, row) for row in grid])
+        rows = zip(*heatmap.waits(part.points, "early_q"))
+        numpy.testing.assert_equal(hides.get_xdata(), [heatmap.crossover(contexts, *row) for row in rows])
         numpy.testing.assert_equal(left.get_xdata(), [heatmap.faded(contexts, row) for row in grid])
         self.assertTrue((~numpy.isnan(left.get_xdata())).any())
         pyplot.close(figure)
 
+    def test_gaps_are_counted(self):
+        (part,) = heatmap.slices(the_sweep())
+        self.assertEqual((part.gaps, part.title), ("6 refused of 24 points", "6 refused of 24 points"))
+        points = part.points.copy()
+        points.loc[points.index[:2], "status"] = "skipped"
+        self.assertEqual(results.Slice(points, {}).gaps, "6 refused and 2 skipped of 24 points")
+        one = results.Slice(points[points["status"] == "ok"], {"workload.batch": "8", "model": ""})
+        self.assertEqual((one.gaps, one.title), ("", "batch 8"))
+
 
 class Context(unittest.TestCase):
     def test_lines_of_a_sweep(self):
+        gaps = 0
         for part in context.slices(the_sweep()):
             batch = part.shared["workload.batch"]
             figure = context.draw(part, OPTIONS)
@@ -88,12 +123,17 @@ class Context(unittest.TestCase):
                 for line in (line for line in axes.lines if not line.get_label().startswith("_")):
                     for x, y in zip(line.get_xdata(), line.get_ydata()):
                         row = rows_of_csv()[style.count_text(x), batch, line.get_label()]
+                        if not row[column]:
+                            self.assertTrue(numpy.isnan(y) and row["status"] == "refused")  # a gap
+                            gaps += 1
+                            continue
                         value = float(row[column])
                         if numpy.isnan(y):
                             self.assertLess(value, 1e-4 * unit)  # hidden
                         else:
                             self.assertAlmostEqual(y * unit, value, delta=REL * value)
             pyplot.close(figure)
+        self.assertEqual(gaps, 12)  # three refused places, two variants, two panels
 
     def test_title_says_what_where_chose(self):
         (part,) = context.slices(the_sweep(where=["workload.batch=8"]))
@@ -125,34 +165,27 @@ class Pareto(unittest.TestCase):
             self.assertEqual(sorted(pareto.front(points)), [i for i, p in enumerate(points) if not beaten(p)])
 
     def test_points_and_devices(self):
-        for given, devices in (
-            ([], {}),
-            (["2"], {"standard": 2, "early_q": 2}),
-            (["2", "early_q=3"], {"standard": 2, "early_q": 3}),
-        ):
-            part = pareto.slices(the_sweep(devices=given))[0]
-            points, known = pareto.candidates(part)
-            self.assertEqual(known, bool(devices))
-            self.assertEqual(len(points), 6)  # of 1 Ki positions: three batches, two variants
-            for point in points.itertuples():
-                row = rows_of_csv()["1 Ki", point.batch, point.variant]
-                self.assertAlmostEqual(
-                    point.rate * devices.get(point.variant, 1), float(row["tokens_per_s"]), delta=REL * 1e6
-                )
-                self.assertEqual(
-                    (point.time_us, point.kv_bytes), (float(row["tpot_us"]), float(row["resident_kv_bytes"]))
-                )
+        points = pareto.candidates(pareto.slices(the_sweep())[0])
+        self.assertEqual(len(points), 6)  # of 1 Ki positions: three batches, two variants
+        for point in points.itertuples():
+            row = rows_of_csv()["1 Ki", point.batch, point.variant]
+            self.assertEqual(row["devices"], "2")
+            self.assertAlmostEqual(point.rate * 2, float(row["tokens_per_s"]), delta=REL * 1e6)
+            self.assertEqual(
+                (point.time_us, point.kv_bytes), (float(row["tpot_us"]), float(row["resident_kv_bytes"]))
+            )
 
-    def test_column_devices_is_used(self):
+    def test_devices_are_those_of_the_table(self):
         folder = FOLDER / "devices"
         shutil.copytree(FOLDER / "sweep", folder)
-        lines = (folder / "sweep.csv").read_text().splitlines()
-        (folder / "sweep.csv").write_text(
-            "\n".join([lines[0] + ",devices"] + [line + ",4" for line in lines[1:]]) + "\n"
-        )
-        points, known = pareto.candidates(pareto.slices(results.read_sweep(folder, OPTIONS))[0])
-        self.assertTrue(known)
-        self.assertTrue(numpy.allclose(points["rate"] * 4, points["tokens_per_s"]))
+        rows = list(rows_of_csv().values())
+        with open(folder / "results.csv", "w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(row | {"devices": "4" if row["variant"] == "early_q" else "1"} for row in rows)
+        points = pareto.candidates(pareto.slices(results.read_sweep(folder, OPTIONS))[0])
+        devices = points["variant"].map({"standard": 1, "early_q": 4})
+        self.assertTrue(numpy.allclose(points["rate"] * devices, points["tokens_per_s"]))
 
     def test_choices(self):
         for axis in ("workload.batch", "variant", "cache.devices", "block", "workload.in_flight"):

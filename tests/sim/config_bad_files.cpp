@@ -80,7 +80,7 @@ TEST_CASE("an unknown preset to show names the legal ones") {
     FAIL("shown");
   } catch (const ConfigError& error) {
     check_message(error.what(),
-                  "presets: 'nvlink' is no preset; legal: ", "did you mean 'nvlink4'?");
+                  "presets: 'nvlink' is no preset; legal: ", "did you mean 'nvlink3'?");
   }
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/presets.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
 
@@ -44,6 +45,15 @@ const std::string rates =
 const std::string delays = "legal: from 0 to 1000 s, in s, ms, us, ns, ps, fs";
 const std::string blocks =
     "legal: standard, swapped, early_q, early_k, early_qk, parallel, shifted_q, single_q";
+/// All presets of a kind, in the order of their names.
+std::string legal(PresetKind kind) {
+  std::string text = "legal: ";
+  for (const std::string& name : preset_names(kind, QFS_SOURCE_DIR "/configs")) {
+    text += (text == "legal: " ? "" : ", ") + name;
+  }
+  return text;
+}
+
 const std::string models =
     "legal: llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, qwen3-0.6b, qwen3-1.7b, qwen3-14b, "
     "qwen3-32b, qwen3-4b, qwen3-8b, or the path of a config.json";
@@ -220,12 +230,13 @@ TEST_CASE("presets that do not exist name those that do") {
       {2, "model: [qwen3-4b]", "run.yaml:2: model: a list", "; legal: a preset's name, or a map"},
       {2, "model: nowhere/config.json",
        "run.yaml:2: model: 'nowhere/config.json': no such file; " + models, "config.json"},
-      {7, "compute_device: idael", "run.yaml:7: compute_device: 'idael'; legal: ideal",
+      {7, "compute_device: idael",
+       "run.yaml:7: compute_device: 'idael'; " + legal(PresetKind::hardware) + "; ",
        "did you mean 'ideal'?"},
       {8, "cache_device: {preset: ../hardware/ideal}",
-       "run.yaml:8: cache_device: '../hardware/ideal'; legal: ", "ideal"},
+       "run.yaml:8: cache_device: '../hardware/ideal'; legal: ", legal(PresetKind::hardware)},
       {9, "link: {preset: nvlink-4}",
-       "run.yaml:9: link: 'nvlink-4'; legal: ib-ndr-host-memory, ideal, nvlink4, ",
+       "run.yaml:9: link: 'nvlink-4'; " + legal(PresetKind::link) + "; ",
        "did you mean 'nvlink4'?"},
   });
 }

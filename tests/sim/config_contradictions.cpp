@@ -174,7 +174,7 @@ TEST_CASE("a key that null takes away may be missed") {
 
 TEST_CASE("preset names are found by a misspelt beginning") {
   check_runs({
-      {{"link=nvlnk"}, "--set link=nvlnk: link: 'nvlnk'; legal: ", "did you mean 'nvlink4'?"},
+      {{"link=nvlnk4"}, "--set link=nvlnk4: link: 'nvlnk4'; legal: ", "did you mean 'nvlink4'?"},
       {{"model=qwen-4b"}, "--set model=qwen-4b: model: ", "did you mean 'qwen3-4b'?"},
       {{"model=qwne3"}, "--set model=qwne3: model: ", "did you mean 'qwen3-0.6b'?"},
       {{"cache_device=idael"}, "--set cache_device=idael: cache_device: ", "mean 'ideal'?"},

@@ -40,6 +40,14 @@ TEST_CASE("a device's DRAM gives its peak bandwidth and capacity") {
   CHECK(load({hbm, "cache_device.capacity=unlimited"}).cache_device.capacity == std::nullopt);
 }
 
+TEST_CASE("a preset's capacity stays beside its DRAM") {
+  const DeviceConfig device = load({"cache_device=lpddr5x-512bit"}).cache_device;
+  REQUIRE(device.dram);
+  CHECK(device.capacity == Bytes(128'000'000'000));
+  CHECK(static_cast<std::int64_t>(device.dram_parts) * device.dram->organisation.capacity() <
+        *device.capacity);
+}
+
 TEST_CASE("an ideal memory can have a DRAM's peak, and none has neither") {
   const RunConfig run = load({"cache_device={memory: ideal, dram: ddr4-3200}"});
   CHECK(run.cache_device.bandwidth.value() == Approx(51.2e9).epsilon(1e-12));

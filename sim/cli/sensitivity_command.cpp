@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/sensitivity/sensitivity.hpp"
+
+namespace qfs {
+namespace {
+
+namespace po = boost::program_options;
+
+CommandLine command_line() {
+  CommandLine line{
+      "sensitivity",
+      "qfsim sensitivity CONFIG [--vary key.path=value,value...]... [--set key.path=value]... "
+      "[--move PERCENT] [--gain PERCENT] [--csv]",
+      "Moves every number of the devices and of the link, one at a time, and says what the block "
+      "then gains over standard; and up to which latency of the link it gains so much.",
+      {},
+      {"CONFIG"},
+      1};
+  line.options.add_options()  //
+      ("vary", po::value<std::vector<std::string>>()->composing(),
+       "do so for each of these values of a key; several: in every combination")  //
+      ("set", po::value<std::vector<std::string>>()->composing(),
+       "override a key of CONFIG; may be repeated")                                             //
+      ("move", po::value<double>()->default_value(20), "percent less and more of each number")  //
+      ("gain", po::value<double>()->default_value(5),
+       "percent: the gain that counts, for the largest latency")  //
+      ("csv", "print comma-separated values instead of a table");
+  return line;
+}
+
+double share_of(const OptionValues& values, const char* name) {
+  const double share = values[name].as<double>() / 100;
+  if (!(share > 0 && share < 1)) {
+    throw ConfigError(
+        fmt::format("qfsim sensitivity: --{}: legal: percent above 0 and below 100", name));
+  }
+  return share;
+}
+
+std::vector<std::string> listed(const OptionValues& values, const char* name) {
+  return values.count(name) != 0 ? values[name].as<std::vector<std::string>>()
+                                 : std::vector<std::string>{};
+}
+
+}  // namespace
+
+int sensitivity_command(const Arguments& arguments) {
+  OptionValues values;
+  if (!parse(command_line(), arguments, values)) {
+    return exit_done;
+  }
+  const double by = share_of(values, "move");
+  const double gain = share_of(values, "gain");
+  const std::vector<Variation> variations = parse_variations(listed(values, "vary"));
+  const std::vector<SensitivityStudy> studies = study_sensitivities(
+      load_varied(values["CONFIG"].as<std::string>(), listed(values, "set"), variations), by, gain);
+  fmt::print("{}", values.count("csv") != 0 ? sensitivity_csv(variations, studies, by, gain)
+                                            : sensitivity_table(variations, studies, by, gain));
+  return exit_done;
+}
+
+}  // namespace qfs
