@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/crossover/crossover_study.hpp"
@@ -34,11 +33,6 @@ CommandLine command_line() {
   return line;
 }
 
-std::vector<std::string> listed(const OptionValues& values, const char* name) {
-  return values.count(name) != 0 ? values[name].as<std::vector<std::string>>()
-                                 : std::vector<std::string>{};
-}
-
 }  // namespace
 
 int crossover_command(const Arguments& arguments) {
@@ -47,10 +41,7 @@ int crossover_command(const Arguments& arguments) {
     return exit_done;
   }
   const std::vector<Variation> variations = parse_variations(listed(values, "vary"));
-  const double least_gain = values["gain"].as<double>() / 100;
-  if (!(least_gain > 0 && least_gain < 1)) {
-    throw ConfigError("qfsim crossover: --gain: legal: percent above 0 and below 100");
-  }
+  const double least_gain = share_of(command_line(), values, "gain");
   const std::vector<VariedRun> runs = find_varied_crossovers(
       values["CONFIG"].as<std::string>(), listed(values, "set"), variations, least_gain);
   if (values.count("csv") != 0) {

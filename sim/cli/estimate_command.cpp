@@ -85,8 +85,7 @@ int estimate_command(const Arguments& arguments) {
   if (!module && values.count("keys") != 0) {
     throw ConfigError("qfsim estimate: --keys needs --module KIND; see qfsim estimate --help");
   }
-  const auto overrides = values.count("set") != 0 ? values["set"].as<std::vector<std::string>>()
-                                                  : std::vector<std::string>{};
+  const std::vector<std::string> overrides = listed(values, "set");
   return module ? estimate_module(values, overrides) : estimate_run(values, overrides);
 }
 

@@ -298,10 +298,7 @@ int memory_command(const Arguments& arguments) {
   if (!parse(command_line(), arguments, values)) {
     return exit_done;
   }
-  std::vector<std::string> overrides;
-  if (values.count("set") != 0) {
-    overrides = values["set"].as<std::vector<std::string>>();
-  }
+  const std::vector<std::string> overrides = listed(values, "set");
   if (values.count("study") != 0) {
     fmt::print("{}", study_text(values, overrides));
     return exit_done;

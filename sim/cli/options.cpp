@@ -56,4 +56,18 @@ bool parse(const CommandLine& line, const std::vector<std::string>& arguments,
   return true;
 }
 
+std::vector<std::string> listed(const OptionValues& values, const char* name) {
+  return values.count(name) != 0 ? values[name].as<std::vector<std::string>>()
+                                 : std::vector<std::string>{};
+}
+
+double share_of(const CommandLine& line, const OptionValues& values, const char* name) {
+  const double share = values[name].as<double>() / 100;
+  if (!(share > 0 && share < 1)) {
+    throw ConfigError(
+        fmt::format("qfsim {}: --{}: legal: percent above 0 and below 100", line.command, name));
+  }
+  return share;
+}
+
 }  // namespace qfs

@@ -23,4 +23,9 @@ using OptionValues = boost::program_options::variables_map;
 bool parse(const CommandLine& line, const std::vector<std::string>& arguments,
            OptionValues& values);
 
+/// Of an option that may be repeated: all values, none where it was not given.
+std::vector<std::string> listed(const OptionValues& values, const char* name);
+/// Of an option in percent, as a share; ConfigError unless above 0 and below 100.
+double share_of(const CommandLine& line, const OptionValues& values, const char* name);
+
 }  // namespace qfs

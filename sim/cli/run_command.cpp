@@ -38,8 +38,7 @@ int run_command(const Arguments& arguments) {
   if (!parse(command_line(), arguments, values)) {
     return exit_done;
   }
-  const auto overrides = values.count("set") != 0 ? values["set"].as<std::vector<std::string>>()
-                                                  : std::vector<std::string>{};
+  const std::vector<std::string> overrides = listed(values, "set");
   const RunConfig config = load_run_config(values["CONFIG"].as<std::string>(), overrides);
   const std::string resolved = to_yaml(config);
   const std::filesystem::path folder = values.count("out") != 0

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/sensitivity/sensitivity.hpp"
@@ -35,20 +34,6 @@ CommandLine command_line() {
   return line;
 }
 
-double share_of(const OptionValues& values, const char* name) {
-  const double share = values[name].as<double>() / 100;
-  if (!(share > 0 && share < 1)) {
-    throw ConfigError(
-        fmt::format("qfsim sensitivity: --{}: legal: percent above 0 and below 100", name));
-  }
-  return share;
-}
-
-std::vector<std::string> listed(const OptionValues& values, const char* name) {
-  return values.count(name) != 0 ? values[name].as<std::vector<std::string>>()
-                                 : std::vector<std::string>{};
-}
-
 }  // namespace
 
 int sensitivity_command(const Arguments& arguments) {
@@ -56,8 +41,8 @@ int sensitivity_command(const Arguments& arguments) {
   if (!parse(command_line(), arguments, values)) {
     return exit_done;
   }
-  const double by = share_of(values, "move");
-  const double gain = share_of(values, "gain");
+  const double by = share_of(command_line(), values, "move");
+  const double gain = share_of(command_line(), values, "gain");
   const std::vector<Variation> variations = parse_variations(listed(values, "vary"));
   const std::vector<SensitivityStudy> studies = study_sensitivities(
       load_varied(values["CONFIG"].as<std::string>(), listed(values, "set"), variations), by, gain);

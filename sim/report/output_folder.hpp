@@ -26,9 +26,6 @@ inline constexpr ResultsKind run_results{run_marks, run_files};
 inline constexpr std::array<std::string_view, 2> verify_files{"verify.json", "total_variation.csv"};
 inline constexpr ResultsKind verify_results{verify_files, verify_files};
 
-inline constexpr std::array<std::string_view, 2> sweep_files{"sweep.csv", "best.txt"};
-inline constexpr ResultsKind sweep_results{sweep_files, sweep_files};
-
 /// Refuses a folder that write_results could not write or must not replace: ConfigError, one line.
 /// To be called before the run, so that nothing is computed in vain. Legal: a path where nothing is
 /// yet (missing parents are made later), an empty folder, and an earlier results folder of the same

@@ -21,7 +21,7 @@
 namespace qfs {
 namespace {
 
-constexpr int poll_milliseconds = 200;
+constexpr std::chrono::milliseconds poll_pause{200};
 
 /// First byte of what a child writes.
 enum class Outcome : char { result = 'r', config_error = 'c', run_error = 'e' };
@@ -37,10 +37,10 @@ void write_all(int to, const std::string& bytes) {
   }
 }
 
-using Task = std::function<std::string()>;
+using How = ChildEnd::How;
 
 /// Runs a task and puts what came of it into bytes.
-std::string outcome_of(const Task& task) {
+std::string outcome_of(const ChildPool::Task& task) {
   const auto tagged = [](Outcome outcome, const std::string& text) {
     return static_cast<char>(outcome) + text;
   };
@@ -53,117 +53,121 @@ std::string outcome_of(const Task& task) {
   }
 }
 
-/// What a task returned; throws what it threw.
-std::string unpack(const std::string& bytes) {
-  std::string content = bytes.substr(1);
-  switch (static_cast<Outcome>(bytes.front())) {
+How how_of(Outcome outcome) {
+  switch (outcome) {
     case Outcome::config_error:
-      throw ConfigError(content);
+      return How::config_error;
     case Outcome::run_error:
-      throw RunError(content);
+      return How::run_error;
     case Outcome::result:
       break;
   }
-  return content;
+  return How::returned;
 }
 
-struct Child {
-  std::size_t task = 0;
-  pid_t process = 0;
-  int from = -1;      // pipe that its outcome comes through
-  std::string bytes;  // of the outcome, so far
-};
-
-/// The children at work; stops those that are left when it goes.
-class Children {
- public:
-  Children() = default;
-  Children(const Children&) = delete;
-  Children& operator=(const Children&) = delete;
-  ~Children() {
-    for (const Child& child : running_) {
-      kill(child.process, SIGKILL);
-      waitpid(child.process, nullptr, 0);
-      close(child.from);
-    }
+/// In the child. It must not outlive who waits for it, who may have died already.
+void die_with(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) {
+    _exit(0);
   }
+}
 
-  [[nodiscard]] std::size_t count() const { return running_.size(); }
-
-  void start(std::size_t index, const Task& task) {
-    std::array<int, 2> ends{};
-    if (pipe(ends.data()) != 0) {
-      throw RunError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-    }
-    std::fflush(nullptr);
-    const pid_t process = fork();
-    if (process < 0) {
-      close(ends[0]);
-      close(ends[1]);
-      throw RunError(fmt::format("cannot start a process: {}", std::strerror(errno)));
-    }
-    if (process == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // a child must not outlive who waits for it
-      close(ends[0]);
-      write_all(ends[1], outcome_of(task));
-      _exit(0);  // not exit(): what the parent has buffered and registered is the parent's
-    }
-    close(ends[1]);
-    running_.push_back({index, process, ends[0], {}});
+std::string result_of(ChildEnd&& end) {
+  switch (end.how) {
+    case How::config_error:
+      throw ConfigError(end.text);
+    case How::run_error:
+    case How::died:
+      throw RunError(end.text);
+    case How::returned:
+      break;
   }
-
-  /// Waits a while for outcomes; hands every complete one to `done`.
-  void wait_some(const std::function<void(std::size_t, std::string)>& done) {
-    std::vector<pollfd> pipes;
-    for (const Child& child : running_) {
-      pipes.push_back({child.from, POLLIN, 0});
-    }
-    ::poll(pipes.data(), pipes.size(), poll_milliseconds);
-    for (std::size_t i = pipes.size(); i-- > 0;) {
-      if (pipes[i].revents != 0 && !read_some(running_[i])) {
-        const Child child = std::move(running_[i]);
-        running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-        done(child.task, finish(child));
-      }
-    }
-  }
-
- private:
-  /// False at the end of what the child writes.
-  static bool read_some(Child& child) {
-    std::array<char, 65536> buffer{};
-    const ssize_t count = read(child.from, buffer.data(), buffer.size());
-    if (count > 0) {
-      child.bytes.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    return count > 0 || (count < 0 && errno == EINTR);
-  }
-
-  static std::string finish(const Child& child) {
-    close(child.from);
-    int status = 0;
-    waitpid(child.process, &status, 0);
-    if (WIFSIGNALED(status)) {
-      const int signal = WTERMSIG(status);
-      throw RunError(fmt::format("a simulation was ended by signal {} ({}){}", signal,
-                                 strsignal(signal), signal == SIGKILL ? "; out of memory?" : ""));
-    }
-    if (child.bytes.empty()) {
-      throw RunError(fmt::format("a simulation ended with status {} and without a result",
-                                 WEXITSTATUS(status)));
-    }
-    return unpack(child.bytes);
-  }
-
-  std::vector<Child> running_;
-};
+  return std::move(end.text);
+}
 
 }  // namespace
 
-std::vector<std::string> run_in_children(const std::vector<Task>& tasks, std::size_t jobs,
-                                         const std::function<void()>& poll) {
+ChildPool::~ChildPool() {
+  for (const Child& child : running_) {
+    kill(child.process, SIGKILL);
+    waitpid(child.process, nullptr, 0);
+    close(child.from);
+  }
+}
+
+void ChildPool::start(std::uint64_t id, const Task& task) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) {
+    throw RunError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  }
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    throw RunError(fmt::format("cannot start a process: {}", std::strerror(errno)));
+  }
+  if (process == 0) {
+    die_with(parent);
+    close(ends[0]);
+    write_all(ends[1], outcome_of(task));
+    _exit(0);  // not exit(): what the parent has buffered and registered is the parent's
+  }
+  close(ends[1]);
+  running_.push_back({id, process, ends[0], {}});
+}
+
+std::vector<ChildEnd> ChildPool::wait(std::chrono::milliseconds longest) {
+  std::vector<pollfd> pipes;
+  for (const Child& child : running_) {
+    pipes.push_back({child.from, POLLIN, 0});
+  }
+  ::poll(pipes.data(), pipes.size(), static_cast<int>(longest.count()));
+  std::vector<ChildEnd> ends;
+  for (std::size_t i = pipes.size(); i-- > 0;) {
+    if (pipes[i].revents != 0 && !read_some(running_[i])) {
+      ends.push_back(finish(running_[i]));
+      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return ends;
+}
+
+/// False at the end of what the child writes.
+bool ChildPool::read_some(Child& child) {
+  std::array<char, 65536> buffer;  // uninitialised: read() says how much of it is filled
+  const ssize_t count = read(child.from, buffer.data(), buffer.size());
+  if (count > 0) {
+    child.bytes.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  return count > 0 || (count < 0 && errno == EINTR);
+}
+
+ChildEnd ChildPool::finish(Child& child) {
+  close(child.from);
+  int status = 0;
+  waitpid(child.process, &status, 0);
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return {child.id, How::died,
+            fmt::format("a simulation was ended by signal {} ({}){}", signal, strsignal(signal),
+                        signal == SIGKILL ? "; out of memory?" : "")};
+  }
+  if (child.bytes.empty()) {
+    return {
+        child.id, How::died,
+        fmt::format("a simulation ended with status {} and without a result", WEXITSTATUS(status))};
+  }
+  const How how = how_of(static_cast<Outcome>(child.bytes.front()));
+  return {child.id, how, child.bytes.substr(1)};
+}
+
+std::vector<std::string> run_in_children(const std::vector<ChildPool::Task>& tasks,
+                                         std::size_t jobs, const std::function<void()>& poll) {
   std::vector<std::string> results(tasks.size());
-  Children children;
+  ChildPool children;
   std::size_t started = 0;
   std::size_t finished = 0;
   while (finished < tasks.size()) {
@@ -171,10 +175,11 @@ std::vector<std::string> run_in_children(const std::vector<Task>& tasks, std::si
       children.start(started, tasks[started]);
       ++started;
     }
-    children.wait_some([&](std::size_t task, std::string result) {
-      results[task] = std::move(result);
+    for (ChildEnd& end : children.wait(poll_pause)) {
+      const auto task = static_cast<std::size_t>(end.id);
+      results[task] = result_of(std::move(end));
       ++finished;
-    });
+    }
     if (poll) {
       poll();
     }

@@ -54,4 +54,35 @@ void ProgressStage::show() {
   std::fflush(stderr);
 }
 
+PointProgress::PointProgress(std::string title, std::uint64_t total)
+    : title_(std::move(title)), total_(total), terminal_(isatty(STDERR_FILENO) != 0) {
+  if (!terminal_) {
+    fmt::print(stderr, "{} ...\n", title_);
+  }
+}
+
+PointProgress::~PointProgress() {
+  if (terminal_) {
+    std::fputs("\r\033[K", stderr);
+  }
+}
+
+void PointProgress::show(std::uint64_t done, std::uint64_t failed, std::uint64_t worked) {
+  const std::chrono::milliseconds pause(terminal_ ? 200 : 30'000);
+  const Clock::time_point time = Clock::now();
+  if (time - shown_ < pause) {
+    return;
+  }
+  shown_ = time;
+  const double rate =
+      static_cast<double>(worked) / std::chrono::duration<double>(time - begin_).count();
+  const std::string left =
+      worked == 0 ? ""
+                  : fmt::format(", {:.3g} a second, about {:.0f} s left", rate,
+                                static_cast<double>(total_ - std::min(done, total_)) / rate);
+  const std::string line = fmt::format("{}: {} done, {} failed{}", title_, done, failed, left);
+  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
 }  // namespace qfs

@@ -46,4 +46,26 @@ class ProgressStage {
   bool terminal_;
 };
 
+/// Progress of independent points: how many are done and failed, how many a second, and the time
+/// left. On a terminal a line that renews itself, elsewhere a line every half minute.
+class PointProgress {
+ public:
+  /// `title` is printed at once unless on a terminal.
+  PointProgress(std::string title, std::uint64_t total);
+  ~PointProgress();  // ends the line
+  PointProgress(const PointProgress&) = delete;
+  PointProgress& operator=(const PointProgress&) = delete;
+
+  /// `worked` of the `done` points were simulated now and not found: the rate is theirs.
+  void show(std::uint64_t done, std::uint64_t failed, std::uint64_t worked);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string title_;
+  std::uint64_t total_;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point shown_ = begin_;
+  bool terminal_;
+};
+
 }  // namespace qfs

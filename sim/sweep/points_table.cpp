@@ -19,7 +19,7 @@ class PointsPrinter {
     name_columns();
     TextTable table(alignment_, head_);
     for (const SweepPoint& point : result.points) {
-      if (point.refused.empty()) {
+      if (point.ran()) {
         table.add(cells(point));
       }
     }
@@ -32,7 +32,7 @@ class PointsPrinter {
   template <class Predicate>
   static bool any(const SweepResult& result, Predicate holds) {
     return std::any_of(result.points.begin(), result.points.end(), [&](const SweepPoint& point) {
-      return point.refused.empty() && holds(point.figures);
+      return point.ran() && holds(point.figures);
     });
   }
 
@@ -76,7 +76,7 @@ class PointsPrinter {
     }
     cells.push_back(config_.variants[point.variant].name);
     const PointFigures& figures = point.figures;
-    cells.push_back(grouped(static_cast<std::int64_t>(point.batch * point.in_flight)));
+    cells.push_back(grouped(static_cast<std::int64_t>(point.facts.batch * point.facts.in_flight)));
     cells.push_back(microseconds_text(figures.step_us));
     cells.push_back(microseconds_text(figures.tpot_us));
     cells.push_back(grouped(figures.tokens_per_s, 1));

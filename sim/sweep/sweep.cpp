@@ -3,149 +3,239 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
+#include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
 #include "sim/config/load.hpp"
 #include "sim/report/text.hpp"
-#include "sim/run/achieved.hpp"
-#include "sim/run/isolate.hpp"
 #include "sim/run/progress.hpp"
-#include "sim/run/serialize.hpp"
-
-namespace boost::serialization {
-
-template <class Archive>
-void serialize(Archive& archive, qfs::PointErrors& errors, unsigned /*version*/) {
-  bool has_softmax = errors.softmax.has_value();
-  double softmax = errors.softmax.value_or(0);
-  archive& errors.operation& errors.end_to_end& errors.failure& has_softmax& softmax;
-  errors.softmax = has_softmax ? std::optional<double>(softmax) : std::nullopt;
-}
-
-template <class Archive>
-void serialize(Archive& archive, qfs::PointFigures& figures, unsigned /*version*/) {
-  archive& figures.step_us& figures.tpot_us& figures.worst_tpot_us& figures.tokens_per_s;
-  archive& figures.exposed_sweep_us& figures.exposed_link_us& figures.wire_bytes;
-  archive& figures.blocks_staged& figures.blocks_stale& figures.tail_fetch_us;
-  bool computed = figures.errors.has_value();
-  archive& computed;
-  if (computed) {
-    if (!figures.errors) {
-      figures.errors.emplace();
-    }
-    archive&* figures.errors;
-  }
-}
-
-}  // namespace boost::serialization
+#include "sim/sweep/digest.hpp"
+#include "sim/sweep/figures_archive.hpp"
+#include "sim/sweep/known_rates.hpp"
+#include "sim/sweep/point_keys.hpp"
+#include "sim/sweep/sweep_points.hpp"
 
 namespace qfs {
 namespace {
 
-/// Points of equal configuration.
+/// Points of one configuration.
 struct Simulation {
-  const RunConfig* run = nullptr;
-  std::vector<std::size_t> points;
-  std::uint64_t thousands = 0;  // of operations, roughly: for the order and the progress
+  std::string key;
+  RunConfig run;
+  PointFacts facts;
+  std::vector<std::uint64_t> points;
+  std::size_t deaths = 0;
 };
 
-std::uint64_t thousands_of_operations(const RunConfig& run) {
-  const bool parallel = run.arrangement == Arrangement::tensor_parallel;
-  const std::size_t devices = parallel ? run.tensor_parallel.devices : run.cache.split.devices;
-  const std::size_t layer_steps = run.workload.requests() * run.workload.tokens * run.model.layers;
-  return 1 + layer_steps * (parallel ? 8 * devices : 6 + 2 * devices) / 1000;
-}
-
-/// Figures, or why there are none.
-struct Simulated {
-  PointFigures figures;
-  std::string error;
-
-  template <class Archive>
-  void serialize(Archive& archive, unsigned /*version*/) {
-    archive& figures& error;
+class SweepRunner {
+ public:
+  SweepRunner(const SweepConfig& config, ResultStore& store, const Shard& shard, std::size_t jobs)
+      : config_(config),
+        space_(config),
+        maker_(config),
+        store_(store),
+        shard_(shard),
+        jobs_(std::max<std::size_t>(1, jobs)),
+        next_(shard.number - 1) {
+    work_.points = shard.points(space_.points());
   }
-};
 
-/// A run that fails is a point of the sweep like others.
-Simulated simulated(const RunConfig& run) {
-  try {
-    return {simulated_figures(run), {}};
-  } catch (const RunError& error) {
-    return {{}, fmt::format("the run failed: {}", error.what())};
+  SweepTally run() {
+    PointProgress progress(title(), work_.points);
+    while (next_ < space_.points() || !ready_.empty() || pool_.count() > 0) {
+      prepare_some();
+      start_some();
+      const bool hurry = next_ < space_.points() && ready_.size() < jobs_;
+      for (const ChildEnd& end : pool_.wait(hurry ? std::chrono::milliseconds(0) : pause)) {
+        take(end);
+      }
+      store_.tick();
+      progress.show(done_, failed_, done_ - work_.kept);
+    }
+    store_.finish();
+    return work_;
   }
-}
 
-/// Each configuration once; the longest first, so that no process is left alone with it at the end.
-std::vector<Simulation> simulations_of(const std::vector<PlannedPoint>& planned) {
-  std::map<std::string, Simulation> by_text;
-  for (std::size_t i = 0; i < planned.size(); ++i) {
-    if (planned[i].run) {
-      Simulation& simulation = by_text[to_yaml(*planned[i].run)];
-      simulation.run = &*planned[i].run;
-      simulation.points.push_back(i);
+ private:
+  static constexpr std::chrono::milliseconds pause = ResultStore::transaction_time;
+
+  [[nodiscard]] std::string title() const {
+    const std::string part = shard_.count > 1 ? fmt::format(", shard {}", shard_.text()) : "";
+    return fmt::format("{}{}: {} points, {} at a time", config_.name, part,
+                       grouped(static_cast<std::int64_t>(work_.points)), jobs_);
+  }
+
+  /// So many simulations ahead that no process waits for the next; not for long at a time, since
+  /// those that end want to be noticed.
+  void prepare_some() {
+    constexpr int most = 16;
+    for (int i = 0; i < most && ready_.size() < jobs_ && next_ < space_.points(); ++i) {
+      prepare(next_);
+      next_ += shard_.count;
     }
   }
-  std::vector<Simulation> simulations;
-  for (auto& [text, simulation] : by_text) {
-    simulation.thousands = thousands_of_operations(*simulation.run);
-    simulations.push_back(std::move(simulation));
-  }
-  std::stable_sort(
-      simulations.begin(), simulations.end(),
-      [](const Simulation& a, const Simulation& b) { return a.thousands > b.thousands; });
-  return simulations;
-}
 
-std::vector<Simulated> simulate_all(const std::vector<Simulation>& simulations,
-                                    std::size_t points) {
-  std::uint64_t thousands = 0;
-  for (const Simulation& simulation : simulations) {
-    thousands += simulation.thousands;
+  void prepare(std::uint64_t index) {
+    const SweepPoint point = space_.at(index);
+    if (const SweepConstraint* constraint = space_.skipped_by(point)) {
+      note(index, PointStatus::skipped, constraint->because);
+      return;
+    }
+    Simulation simulation;
+    try {
+      simulation.run = maker_.make(point);
+    } catch (const ConfigError& error) {
+      note(index, PointStatus::refused, error.what());
+      return;
+    }
+    simulation.key = key_of(simulation.run);
+    if (is_stored(index, simulation.key)) {
+      return;
+    }
+    if (const std::optional<PointOutcome> outcome = store_.find_key(simulation.key)) {
+      put(index, {simulation.key, *outcome});
+      return;
+    }
+    if (const auto twin = by_key_.find(simulation.key); twin != by_key_.end()) {
+      simulations_.at(twin->second).points.push_back(index);
+      return;
+    }
+    simulation.facts = facts_of(simulation.run);
+    simulation.points = {index};
+    by_key_.emplace(simulation.key, index);
+    simulations_.emplace(index, std::move(simulation));
+    ready_.push_back(index);
   }
-  const auto count = static_cast<std::int64_t>(points);
-  ProgressStage stage(
-      fmt::format("{} points by {} simulations; thousands of operations", grouped(count),
-                  grouped(static_cast<std::int64_t>(simulations.size()))),
-      thousands);
-  std::vector<std::function<Simulated()>> tasks;
-  tasks.reserve(simulations.size());
-  for (const Simulation& simulation : simulations) {
-    achieved_bandwidth(*simulation.run);  // its children begin with the rates of its DRAM
-    tasks.emplace_back([&stage, &simulation] {
-      Simulated outcome = simulated(*simulation.run);
-      for (std::uint64_t i = 0; i < simulation.thousands; ++i) {
-        stage.counter().advance();
-      }
-      return outcome;
-    });
+
+  /// Of a point that is not simulated.
+  void note(std::uint64_t index, PointStatus status, const std::string& reason) {
+    StoredPoint point;
+    point.outcome.status = status;
+    point.outcome.reason = reason;
+    const std::optional<StoredPoint> before = store_.find(index);
+    if (before && before->outcome.status == status && before->outcome.reason == reason) {
+      ++done_;
+      ++work_.kept;
+      return;
+    }
+    put(index, point);
   }
-  return run_isolated(tasks, default_jobs(), [&stage] { stage.show(); });
-}
+
+  /// A failure that need not happen again is none of the results that are kept.
+  bool is_stored(std::uint64_t index, const std::string& key) {
+    const std::optional<StoredPoint> before = store_.find(index);
+    if (!before || before->key != key || before->outcome.transient) {
+      return false;
+    }
+    ++done_;
+    ++work_.kept;
+    failed_ += before->outcome.status == PointStatus::failed ? 1 : 0;
+    return true;
+  }
+
+  void put(std::uint64_t index, const StoredPoint& point) {
+    store_.put(index, point);
+    ++done_;
+    failed_ += point.outcome.status == PointStatus::failed ? 1 : 0;
+  }
+
+  void start_some() {
+    while (pool_.count() < jobs_ && !ready_.empty()) {
+      const std::uint64_t id = ready_.front();
+      const RunConfig& run = simulations_.at(id).run;
+      rates_.learn(run);
+      pool_.start(id, [&run] { return packed(simulated_figures(run)); });
+      ready_.pop_front();
+    }
+  }
+
+  void take(const ChildEnd& end) {
+    Simulation& simulation = simulations_.at(end.id);
+    const bool died = end.how == ChildEnd::How::died;
+    if (died && ++simulation.deaths < most_deaths) {
+      ready_.push_front(end.id);
+      return;
+    }
+    StoredPoint point{simulation.key, {}};
+    point.outcome.facts = simulation.facts;
+    if (end.how == ChildEnd::How::returned) {
+      point.outcome.figures = unpacked<PointFigures>(end.text);
+    } else {
+      point.outcome.status = PointStatus::failed;
+      point.outcome.reason = fmt::format("the run failed: {}", end.text);
+      point.outcome.transient = died;
+    }
+    for (const std::uint64_t index : simulation.points) {
+      put(index, point);
+    }
+    ++work_.simulated;
+    by_key_.erase(simulation.key);
+    simulations_.erase(end.id);
+  }
+
+  const SweepConfig& config_;
+  SweepSpace space_;
+  PointMaker maker_;
+  ResultStore& store_;
+  Shard shard_;
+  std::size_t jobs_;
+  KnownRates rates_;
+  std::uint64_t next_;
+  std::map<std::uint64_t, Simulation> simulations_;  // ready or under way, by their first point
+  std::unordered_map<std::string, std::uint64_t> by_key_;
+  std::deque<std::uint64_t> ready_;
+  ChildPool pool_;
+  SweepTally work_;
+  std::uint64_t done_ = 0;
+  std::uint64_t failed_ = 0;
+};
 
 }  // namespace
 
-SweepResult run_sweep(const SweepConfig& config) {
-  const std::vector<PlannedPoint> planned = plan_points(config);
-  const std::vector<Simulation> simulations = simulations_of(planned);
-  SweepResult result{config, {}, simulations.size()};
-  for (const PlannedPoint& point : planned) {
-    result.points.push_back(point.point);
-  }
-  const std::vector<Simulated> outcomes = simulate_all(simulations, planned.size());
-  for (std::size_t i = 0; i < simulations.size(); ++i) {
-    for (const std::size_t index : simulations[i].points) {
-      SweepPoint& point = result.points[index];
-      point.figures = outcomes[i].figures;
-      point.refused = outcomes[i].error;
-      point.failed = !outcomes[i].error.empty();
+std::string Shard::text() const { return fmt::format("{}/{}", number, count); }
+
+std::string key_of(RunConfig run) {
+  run.name.clear();  // says nothing of the figures
+  return digest_of(program_digest() + "\n" + to_yaml(run));
+}
+
+StoreIdentity identity_of(const SweepConfig& config, const Shard& shard) {
+  return {digest_of(config.text), program_digest(), SweepSpace(config).points(), shard.text()};
+}
+
+SweepTally simulate_sweep(const SweepConfig& config, ResultStore& store, const Shard& shard,
+                          std::size_t jobs) {
+  store.begin(identity_of(config, shard));
+  return SweepRunner(config, store, shard, jobs).run();
+}
+
+SweepResult stored_result(const SweepConfig& config, const ResultStore& store) {
+  const SweepSpace space(config);
+  SweepResult result{config, {}, 0};
+  result.points.reserve(space.points());
+  for (std::uint64_t index = 0; index < space.points(); ++index) {
+    SweepPoint& point = result.points.emplace_back(space.at(index));
+    const std::optional<StoredPoint> stored = store.find(index);
+    if (!stored) {
+      throw RunError(fmt::format("point {} of {} is not in the store", index, space.points()));
     }
+    static_cast<PointOutcome&>(point) = stored->outcome;
   }
+  return result;
+}
+
+SweepResult run_sweep(const SweepConfig& config, std::size_t jobs) {
+  check_points(config);
+  ResultStore store("");
+  const SweepTally work = simulate_sweep(config, store, {}, jobs);
+  SweepResult result = stored_result(config, store);
+  result.simulations = static_cast<std::size_t>(work.simulated);
   return result;
 }
 

@@ -1,21 +1,63 @@
-// Every point of a sweep, simulated.
+// Every point of a sweep, simulated: in processes of their own, into a store that outlives them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <vector>
 
+#include "sim/run/isolate.hpp"
+#include "sim/sweep/result_store.hpp"
 #include "sim/sweep/sweep_config.hpp"
-#include "sim/sweep/sweep_points.hpp"
+#include "sim/sweep/sweep_point.hpp"
 
 namespace qfs {
 
-struct SweepResult {
-  SweepConfig config;
-  std::vector<SweepPoint> points;  // as plan_points orders them
-  std::size_t simulations = 0;     // points of one configuration share one
+/// A part of a sweep: of `count` parts the points whose index is number - 1 modulo count.
+struct Shard {
+  std::uint64_t number = 1;
+  std::uint64_t count = 1;
+
+  [[nodiscard]] std::uint64_t points(std::uint64_t all) const {
+    return (all + count - number) / count;
+  }
+  [[nodiscard]] std::string text() const;  // "3/7"
 };
 
-/// Progress goes to stderr. Throws as plan_points does, before anything is simulated.
-SweepResult run_sweep(const SweepConfig& config);
+/// What the points of a sweep came to, in a process's own work.
+struct SweepTally {
+  std::uint64_t points = 0;
+  std::uint64_t simulated = 0;  // simulations; points of one configuration share one
+  std::uint64_t kept = 0;       // points that were in the store already
+};
+
+/// Simulates what the store does not hold yet of the shard's points, `jobs` at a time; the store
+/// then holds all of them and nothing else. A run that fails is a point like others; a process that
+/// dies is started again, and after `most_deaths` its point has failed, until the next call.
+/// Progress goes to stderr. Throws as check_points does, before anything is simulated, and
+/// RunError as the store does.
+SweepTally simulate_sweep(const SweepConfig& config, ResultStore& store, const Shard& shard = {},
+                          std::size_t jobs = default_jobs());
+
+inline constexpr std::size_t most_deaths = 3;
+
+/// Puts the shards' results, DIR/shard-i-of-n.sqlite, into the store, as if it had been simulated
+/// in one. RunError unless all n are there and complete, of this sweep and this program.
+void merge_shards(const SweepConfig& config, const std::filesystem::path& folder,
+                  ResultStore& store);
+
+std::filesystem::path shard_store(const std::filesystem::path& folder, const Shard& shard);
+
+struct SweepResult {
+  SweepConfig config;
+  std::vector<SweepPoint> points;  // by index
+  std::size_t simulations = 0;
+};
+
+/// What a complete store holds.
+SweepResult stored_result(const SweepConfig& config, const ResultStore& store);
+
+/// With a store in memory.
+SweepResult run_sweep(const SweepConfig& config, std::size_t jobs = default_jobs());
 
 }  // namespace qfs

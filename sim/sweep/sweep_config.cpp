@@ -3,80 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "sim/config/forms.hpp"
 #include "sim/config/section.hpp"
 #include "sim/config/tree.hpp"
+#include "sim/report/text.hpp"
+#include "sim/sweep/sweep_rules.hpp"
+#include "sim/sweep/sweep_values.hpp"
 
 namespace qfs {
 namespace config {
 namespace {
 
 constexpr std::size_t most_requests_of_memory = 65536;
-constexpr std::size_t most_points = 100'000;
-
-/// Keys that change no time of a point.
-constexpr std::array<std::string_view, 5> without_effect{"name", "compare", "crossovers",
-                                                         "numerics.mode", "workload.contexts"};
-
-const ConfigNode& required(const ConfigNode& map, const char* key, const std::string& legal) {
-  const ConfigNode* node = map.given(key);
-  if (node == nullptr) {
-    complain(map.where, key, "missing", legal);
-  }
-  return *node;
-}
-
-/// A text that means itself as YAML, also within a list in brackets.
-bool is_plain(const std::string& text) {
-  constexpr std::string_view special = ":#{}[],&*!|>'\"%@`\\";
-  return !text.empty() && text.find_first_of(special) == std::string::npos && text != "~" &&
-         text != "null" && text != "Null" && text != "NULL" && text.front() != '-' &&
-         text.front() != '?';
-}
-
-std::string quoted(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    escaped += c == '\'' ? "''" : std::string(1, c);
-  }
-  return fmt::format("'{}'", escaped);
-}
-
-/// A value as YAML text that means the same after `key=`.
-std::string text_of(const ConfigNode& node) {
-  switch (node.kind) {
-    case ConfigNode::Kind::scalar:
-      return is_plain(node.text) ? node.text : quoted(node.text);
-    case ConfigNode::Kind::null:
-    case ConfigNode::Kind::nothing:
-      return "null";
-    case ConfigNode::Kind::list: {
-      std::vector<std::string> items;
-      for (const ConfigNode& item : node.children) {
-        items.push_back(text_of(item));
-      }
-      return fmt::format("[{}]", fmt::join(items, ", "));
-    }
-    case ConfigNode::Kind::map: {
-      std::vector<std::string> items;
-      for (const ConfigNode& item : node.children) {
-        items.push_back(fmt::format("{}: {}", item.key, text_of(item)));
-      }
-      return fmt::format("{{{}}}", fmt::join(items, ", "));
-    }
-  }
-  return {};
-}
-
-void refuse_without_effect(const ConfigNode& node, const std::string& path) {
-  if (std::find(without_effect.begin(), without_effect.end(), node.key) != without_effect.end()) {
-    complain(node.where, path, "changes nothing that a sweep shows", "the other keys of a run");
-  }
-}
 
 /// Whether one is the other or a section around it.
 bool overlap(const std::string& a, const std::string& b) {
@@ -84,25 +25,6 @@ bool overlap(const std::string& a, const std::string& b) {
     return key.starts_with(section + ".");
   };
   return a == b || is_within(a, b) || is_within(b, a);
-}
-
-SweepAxis axis_of(const ConfigNode& node) {
-  const std::string path = "axes." + node.key;
-  refuse_without_effect(node, path);
-  if (node.kind != ConfigNode::Kind::list || node.children.empty()) {
-    complain(node.where, path,
-             node.kind == ConfigNode::Kind::list ? "an empty list" : described(node),
-             "a list of values");
-  }
-  SweepAxis axis{node.key, {}, node.where.text()};
-  for (const ConfigNode& value : node.children) {
-    std::string text = text_of(value);
-    if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
-      complain(value.where, path, in_quotes(text) + " twice", "each value once");
-    }
-    axis.values.push_back(std::move(text));
-  }
-  return axis;
 }
 
 SweepVariant variant_of(const ConfigNode& node, const ConfigNode& axes) {
@@ -126,22 +48,8 @@ SweepVariant variant_of(const ConfigNode& node, const ConfigNode& axes) {
   return variant;
 }
 
-template <class T, class Form>
-void read(const ConfigNode& map, const char* key, T& value, const Form& form) {
-  const ConfigNode* node = map.given(key);
-  if (node == nullptr) {
-    return;
-  }
-  try {
-    form.read(*node, value);
-  } catch (const ValueError& error) {
-    complain(error.where.value_or(node->where), key, error.what(), form.legal(value),
-             error.nearest);
-  }
-}
-
 void read_equal(const ConfigNode& root, std::vector<Equal>& equal) {
-  read(root, "equal", equal, ListOf<Choice>{});
+  read_value(root, "", "equal", equal, ListOf<Choice>{});
   std::vector<Equal> sorted = equal;
   std::sort(sorted.begin(), sorted.end());
   const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
@@ -151,10 +59,23 @@ void read_equal(const ConfigNode& root, std::vector<Equal>& equal) {
   }
 }
 
+/// However many they are.
+double all_points(const SweepConfig& sweep) {
+  double all = 0;
+  for (const Equal equal : sweep.equal) {
+    auto points = static_cast<double>(sweep.variants.size());
+    for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
+      points *= static_cast<double>(sweep.values_of(axis, equal));
+    }
+    all += points;
+  }
+  return all;
+}
+
 void read_points(const ConfigNode& root, SweepConfig& sweep) {
-  const char* axes_legal = "a map of keys and lists of values";
+  const char* axes_legal = "a map of keys and their values";
   const char* variants_legal = "a map of names and overrides, at least one";
-  const ConfigNode& axes = required(root, "axes", axes_legal);
+  const ConfigNode& axes = required(root, "", "axes", axes_legal);
   require_map(axes, "axes", axes_legal);
   for (const ConfigNode& node : axes.children) {
     for (const SweepAxis& before : sweep.axes) {
@@ -164,7 +85,7 @@ void read_points(const ConfigNode& root, SweepConfig& sweep) {
     }
     sweep.axes.push_back(axis_of(node));
   }
-  const ConfigNode& variants = required(root, "variants", variants_legal);
+  const ConfigNode& variants = required(root, "", "variants", variants_legal);
   require_map(variants, "variants", variants_legal);
   for (const ConfigNode& node : variants.children) {
     sweep.variants.push_back(variant_of(node, axes));
@@ -172,13 +93,11 @@ void read_points(const ConfigNode& root, SweepConfig& sweep) {
   if (sweep.variants.empty()) {
     complain(variants.where, "variants", "none given", variants_legal);
   }
-  std::size_t points = sweep.equal.size() * sweep.variants.size();
-  for (const SweepAxis& axis : sweep.axes) {
-    points *= axis.values.size();
-    if (points > most_points) {
-      complain(axes.where, "axes", "too many points",
-               fmt::format("at most {} with all variants", most_points));
-    }
+  const double points = all_points(sweep);
+  if (points > static_cast<double>(most_points)) {
+    complain(axes.where, "axes", fmt::format("{} points", grouped(points, 0)),
+             fmt::format("at most {} with all variants",
+                         grouped(static_cast<std::int64_t>(most_points))));
   }
 }
 
@@ -190,27 +109,36 @@ std::size_t SweepConfig::values_of(std::size_t axis, Equal of) const {
   return found ? 1 : axes[axis].values.size();
 }
 
-std::string SweepConfig::label(std::size_t axis, std::size_t value, Equal of) const {
+const std::string& SweepConfig::label(std::size_t axis, std::size_t value, Equal of) const {
+  static const std::string none;
   const bool found = of == Equal::memory && axes[axis].key == "workload.batch";
-  return found ? "" : axes[axis].values[value];
+  return found ? none : axes[axis].values[value];
+}
+
+std::uint64_t SweepConfig::points() const {
+  return static_cast<std::uint64_t>(config::all_points(*this));
 }
 
 SweepConfig load_sweep_config(const std::filesystem::path& file) {
   using namespace config;
   const ConfigNode root = read_yaml_map(file);
   refuse_unknown_keys(root, "",
-                      {"name", "run", "numerics", "equal", "most_requests", "axes", "variants"});
+                      {"name", "run", "numerics", "equal", "most_requests", "axes", "variants",
+                       "constraints", "derived", "objectives"});
   SweepConfig sweep;
-  required(root, "name", Name{}.legal(sweep.name));
-  read(root, "name", sweep.name, Name{});
-  required(root, "run", "a run file, relative to this one");
+  sweep.file = file;
+  sweep.text = read_text_file(file);
+  required(root, "", "name", Name{}.legal(sweep.name));
+  read_value(root, "", "name", sweep.name, Name{});
+  required(root, "", "run", "a run file, relative to this one");
   std::string run;
-  read(root, "run", run, Text{});
+  read_value(root, "", "run", run, Text{});
   sweep.run = file.parent_path() / run;
-  read(root, "numerics", sweep.numerics, Choice{});
+  read_value(root, "", "numerics", sweep.numerics, Choice{});
   read_equal(root, sweep.equal);
-  read(root, "most_requests", sweep.most_requests, Count{1, most_requests_of_memory});
+  read_value(root, "", "most_requests", sweep.most_requests, Count{1, most_requests_of_memory});
   read_points(root, sweep);
+  read_rules(root, sweep);
   return sweep;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,47 @@ struct SweepAxis {
   std::string key;                  // "workload.context"
   std::vector<std::string> values;  // as YAML text
   std::string where;                // "sweep.yaml:7"
+  bool is_range = false;            // of numbers that rise from the first to the last
+};
+
+/// A condition that a point meets if its value of the axis is one of those marked.
+struct SweepCondition {
+  std::optional<std::size_t> axis;  // none: the variant
+  std::vector<bool> holds;          // by value
+};
+
+/// Points that meet all the conditions are not simulated.
+struct SweepConstraint {
+  std::vector<SweepCondition> conditions;
+  std::string because;
+};
+
+struct Figure;  // figures.hpp
+
+/// How a point compares with the baseline variant at the same values of the axes.
+enum class Comparison {
+  speed_up,  // how many times better: of a figure of which less is better, baseline / own
+  ratio,     // own / baseline
+};
+
+template <>
+inline constexpr EnumNames<Comparison, 2> enum_names<Comparison>{{
+    {Comparison::speed_up, "speed_up"},
+    {Comparison::ratio, "ratio"},
+}};
+
+struct DerivedColumn {
+  std::string name;
+  Comparison comparison = Comparison::speed_up;
+  const Figure* figure = nullptr;
+  std::size_t baseline = 0;  // a variant
+};
+
+struct SweepObjective {
+  std::string name;  // of the figure or the derived column
+  const Figure* figure = nullptr;
+  std::size_t derived = 0;  // where there is no figure
+  bool maximise = false;
 };
 
 /// A way of doing the same work: overrides of the run, as `--set` takes them.
@@ -58,13 +101,26 @@ struct SweepConfig {
   std::size_t most_requests = 512;  // of `memory`: no more than these are simulated
   std::vector<SweepAxis> axes;
   std::vector<SweepVariant> variants;
+  std::vector<SweepConstraint> constraints;
+  std::vector<DerivedColumn> derived;
+  std::vector<SweepObjective> objectives;
+  std::filesystem::path file;  // that all this was read from
+  std::string text;            // of it
 
   /// Values that an axis takes: one for workload.batch under `memory`, which looks for its own.
   [[nodiscard]] std::size_t values_of(std::size_t axis, Equal equal) const;
   /// The text of such a value; empty where it means nothing.
-  [[nodiscard]] std::string label(std::size_t axis, std::size_t value, Equal equal) const;
+  [[nodiscard]] const std::string& label(std::size_t axis, std::size_t value, Equal equal) const;
+  /// With all variants and notions of equality, whatever the constraints take away.
+  [[nodiscard]] std::uint64_t points() const;
 };
 
+inline constexpr std::size_t most_points = 4'000'000;
+
+/// A list of values, or {from, to, steps, scale} of a key that takes a number (key_kind.hpp): so
+/// many values from one to the other, both among them, equally far apart (linear, the default) or
+/// in equal ratios (log); where the key takes whole numbers rounded, and each once.
+///
 /// ConfigError for what is wrong with the file itself; what its values do to the run shows when the
 /// points are made.
 SweepConfig load_sweep_config(const std::filesystem::path& file);

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "sim/report/text.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/sweep/objectives.hpp"
 
 namespace qfs {
 namespace {
@@ -14,7 +18,7 @@ namespace {
 /// The variants at one point of the axes.
 using Variants = std::span<const SweepPoint>;
 
-bool ran(const SweepPoint& point) { return point.refused.empty(); }
+bool ran(const SweepPoint& point) { return point.ran(); }
 
 /// Larger is better.
 double merit(const SweepPoint& point) {
@@ -112,23 +116,58 @@ class MapPrinter {
   std::size_t variants_;
 };
 
-/// How many points cannot be, and the variants of which none can.
-std::string refusals(const SweepResult& result) {
-  const auto all = static_cast<std::int64_t>(result.points.size());
-  const auto refused = all - std::count_if(result.points.begin(), result.points.end(),
-                                           [](const auto& p) { return ran(p); });
-  if (refused == 0) {
-    return "";
+/// The point in words: its values and variant.
+std::string place_of(const SweepConfig& config, const SweepPoint& point) {
+  std::string text = config.variants[point.variant].name;
+  for (std::size_t axis = 0; axis < point.values.size(); ++axis) {
+    const std::string& label = config.label(axis, point.values[axis], point.equal);
+    text += label.empty() ? "" : fmt::format(", {} {}", config.axes[axis].key, label);
   }
-  std::string text = fmt::format("\n{} of {} points cannot be; sweep.csv says why of each.\n",
-                                 grouped(refused), grouped(all));
+  return config.equal.size() > 1 ? fmt::format("{} (equal {})", text, name_of(point.equal)) : text;
+}
+
+std::string objectives_text(const SweepResult& result) {
+  std::string text;
+  const DerivedFigures figures(result);
+  for (const SweepObjective& objective : result.config.objectives) {
+    const std::optional<std::size_t> best = best_point(result, objective);
+    const std::string found = best ? fmt::format("{:.6g} at {}", figures.of(objective, *best),
+                                                 place_of(result.config, result.points[*best]))
+                                   : "no point has it";
+    text += paragraph(
+        fmt::format("{} {}: {}", objective.maximise ? "most" : "least", objective.name, found));
+  }
+  return text.empty() ? "" : "\nThe objectives\n" + text;
+}
+
+/// How many points have no figures, by why, and the variants of which none has any.
+std::string gaps_text(const SweepResult& result) {
+  constexpr std::array<std::pair<PointStatus, const char*>, 3> gaps{{
+      {PointStatus::skipped, "were skipped by constraints"},
+      {PointStatus::refused, "cannot be"},
+      {PointStatus::failed, "failed"},
+  }};
+  const auto all = static_cast<std::int64_t>(result.points.size());
+  std::string text;
+  for (const auto& [status, what] : gaps) {
+    const auto count =
+        std::count_if(result.points.begin(), result.points.end(),
+                      [status = status](const SweepPoint& p) { return p.status == status; });
+    if (count > 0) {
+      text += fmt::format("\n{} of {} points {}; results.csv says why of each.\n", grouped(count),
+                          grouped(all), what);
+    }
+  }
+  if (text.empty()) {
+    return text;
+  }
   for (std::size_t variant = 0; variant < result.config.variants.size(); ++variant) {
     const auto is_of = [variant](const SweepPoint& p) { return p.variant == variant; };
     if (std::none_of(result.points.begin(), result.points.end(),
                      [&](const SweepPoint& p) { return is_of(p) && ran(p); })) {
       const auto first = std::find_if(result.points.begin(), result.points.end(), is_of);
       text += paragraph(fmt::format("No point of {} can be, the first because of {}",
-                                    result.config.variants[variant].name, first->refused));
+                                    result.config.variants[variant].name, first->reason));
     }
   }
   return text;
@@ -147,7 +186,7 @@ std::string sweep_table(const SweepResult& result) {
   if (compared) {
     text += (text.empty() ? "" : "\n") + MapPrinter(result).text();
   }
-  return text + refusals(result);
+  return text + objectives_text(result) + gaps_text(result);
 }
 
 }  // namespace qfs

@@ -11,13 +11,14 @@ namespace qfs {
 /// A sweep of no more points, of one axis at most or of one variant has each of them in its table.
 inline constexpr std::size_t few_points = 40;
 
-/// One line a point; refused points with the reason and no figures.
-std::string sweep_csv(const SweepResult& result);
+/// One line a point; those without figures with the reason.
+std::string results_csv(const SweepResult& result);
 
 /// Every point that can be, in a line each: the columns that have anything to say.
 std::string points_table(const SweepResult& result);
 
-/// The points, if few; the maps, if there is more than one variant; what cannot be and why.
+/// The points, if few; the maps, if there is more than one variant; the best point of each
+/// objective; how many points have no figures and why.
 ///
 /// A map, for each notion of equality and value of all axes but the last two: a row for each
 /// value of the last axis but one and a column for each of the last; in it the variant with the

@@ -171,7 +171,7 @@ TEST_CASE("a sweep with a point of wrong numbers ends with 3 and keeps its resul
   CHECK(outcome.status == 3);
   CHECK(outcome.text.find("error: the numeric check failed at 1 of 2 points\n") !=
         std::string::npos);
-  CHECK(fs::exists(scratch / "out" / "sweep.csv"));
+  CHECK(fs::exists(scratch / "out" / "results.csv"));
 }
 
 TEST_CASE("a run says whether it replaced earlier results") {

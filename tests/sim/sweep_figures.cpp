@@ -148,7 +148,7 @@ variants: {standard: {block: standard}, early_q: {block: early_q}}
   const std::string table = sweep_table(result);
   CHECK(table.find("end to end") != std::string::npos);
   CHECK(table.find("pass") != std::string::npos);
-  CHECK(sweep_csv(result).find(",passed,") != std::string::npos);
+  CHECK(results_csv(result).find(",passed,") != std::string::npos);
 }
 
 TEST_CASE("blocks staged for the next layer are never stale, those for the next token always") {

@@ -1,0 +1,17 @@
+// By what a sweep knows its points and results again.
+#pragma once
+
+#include <string>
+
+#include "sim/config/run_config.hpp"
+#include "sim/sweep/result_store.hpp"
+#include "sim/sweep/sweep.hpp"
+
+namespace qfs {
+
+/// Digest of all that a run's figures follow from: its resolved configuration and the program.
+std::string key_of(RunConfig run);
+
+StoreIdentity identity_of(const SweepConfig& config, const Shard& shard);
+
+}  // namespace qfs
