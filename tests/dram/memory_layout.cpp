@@ -174,6 +174,22 @@ TEST_CASE("weights lie apart and are found again") {
   }
 }
 
+TEST_CASE("layers lie alike in their banks") {
+  for (const std::size_t parts : {1, 5}) {
+    const Placed placed(Case{.contexts = {1001, 77}, .parts = parts});
+    MemoryLayout layout = placed.layout();
+    const auto swept = [&](std::size_t layer) {
+      const auto members = placed.launch(OpKind::sweep, layer);
+      return layout.streams_of(members, placed.work(members)).front();
+    };
+    for (const std::size_t layer : {1, 2, 27}) {
+      CHECK((swept(layer).base - swept(0).base) % (row_distance(placed.dram()) * parts) == 0);
+      CHECK((swept(layer).second - swept(0).second) % (row_distance(placed.dram()) * parts) == 0);
+      CHECK(swept(layer).base > swept(layer - 1).base);
+    }
+  }
+}
+
 TEST_CASE("V lies in other rows of the same banks as K, or in other banks, as asked") {
   for (const char* preset : {"hbm3-6400", "ddr4-3200", "ddr5-4800", "lpddr5-6400", "gddr6-14000"}) {
     for (const std::size_t parts : {1, 5}) {

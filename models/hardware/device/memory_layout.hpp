@@ -3,8 +3,9 @@
 //
 // Weights: a run for every operation of a layer, in the order in which they are first used. Cache:
 // for every layer its K and then its V, request by request, KV head by KV head, position-major,
-// with room for the rows to come (DESIGN.md 8). The rows that a launch sweeps are read as one run
-// of K beside one of V: between the rows of two heads or requests no gap is left.
+// with room for the rows to come (DESIGN.md 8); all layers lie alike in their banks. The rows that
+// a launch sweeps are read as one run of K beside one of V: between the rows of two heads or
+// requests no gap is left.
 #pragma once
 
 #include <cstdint>

@@ -62,6 +62,9 @@ class AddressMap {
   }
   /// Bursts, a power of two, beyond which addresses differ in the row only.
   [[nodiscard]] std::uint64_t bursts_of_stripe() const { return stripe_; }
+  /// Whether there are several stripes: each has a row of its own in every bank.
+  [[nodiscard]] bool has_stripes() const { return row_.mask > 0 && stripe_ == 1ULL << row_.shift; }
+  [[nodiscard]] std::uint64_t rows() const { return row_.mask + 1; }
   /// Ranks in a channel, a power of two, after which all of the columns have been met and other
   /// rows come.
   [[nodiscard]] std::uint64_t ranks_of_rows() const { return ranks_of_rows_; }

@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t refresh_key = std::int64_t{1} << 60U;
 constexpr std::int64_t queued_key = std::int64_t{1} << 61U;
 
+std::size_t side(Direction direction) { return static_cast<std::size_t>(direction); }
+
 Command access(Direction direction) {
   return direction == Direction::read ? Command::read : Command::write;
 }
@@ -106,6 +108,11 @@ void BurstChannel::fill(const Offered& offered) {
   while (feed_.take(offered, now_, allows, burst)) {
     const Place place = map_.place(burst.number);
     queue_.push(burst.direction, place.bank, place.row, burst.transaction);
+    if (queue_.open_row(place.bank) == place.row) {
+      expect_hit(burst.direction, place.bank);
+    } else {
+      expect_miss(burst.direction, place.bank);
+    }
   }
   places_freed_ = false;
 }
@@ -128,6 +135,18 @@ Direction BurstChannel::direction_in_turn() {
   return drains_writes_ ? Direction::write : Direction::read;
 }
 
+/// A candidate has come about.
+void BurstChannel::expect_hit(Direction direction, std::uint32_t bank) {
+  Tick& from = hits_from_[side(direction)];
+  from = std::min(from, times_.of(access(direction), bank));
+}
+
+void BurstChannel::expect_miss(Direction direction, std::uint32_t bank) {
+  const bool is_open = queue_.open_row(bank) != no_row;
+  Tick& from = misses_from_[side(direction)];
+  from = std::min(from, times_.of(is_open ? Command::precharge : Command::activate, bank));
+}
+
 void BurstChannel::choose() {
   choice_ = {};
   for (const Candidate& candidate : queue_.aside()) {
@@ -141,8 +160,12 @@ void BurstChannel::choose() {
     }
   }
   const Direction direction = direction_in_turn();
-  consider_hits(direction);
-  consider_misses(direction);
+  if (hits_from_[side(direction)] <= choice_[0].tick) {
+    consider_hits(direction);
+  }
+  if (misses_from_[side(direction)] <= std::min(choice_[0].tick, choice_[1].tick)) {
+    consider_misses(direction);
+  }
 }
 
 void BurstChannel::consider_refresh() {
@@ -160,7 +183,8 @@ void BurstChannel::consider_refresh() {
     }
     command = Command::precharge_all;
   }
-  choice_[bus_of(command)].consider(legal(command, bank), refresh_key, command, {0, nobody, bank});
+  choice_[bus_of(command)].consider(legal(command, bank), refresh_key, command,
+                                    {0, nobody, bank, 0});
 }
 
 // Both lists are oldest first, so that the first candidate of the earliest possible tick is the
@@ -172,35 +196,46 @@ void BurstChannel::consider_hits(Direction direction) {
     return;
   }
   const std::uint32_t barred = refresh_.is_owed() ? refresh_.bank() : no_row;
-  for (const Candidate& candidate : queue_.hits(direction)) {
-    if (candidate.bank == barred) {
-      continue;
+  Tick least = never;
+  for (Candidate& candidate : queue_.hits(direction)) {
+    if (candidate.from <= choice_[0].tick) {
+      candidate.from = legal(command, candidate.bank);
+      if (candidate.bank != barred) {
+        choice_[0].consider(candidate.from, queued_key, command, candidate);
+      }
     }
-    const Tick tick = legal(command, candidate.bank);
-    choice_[0].consider(tick, queued_key, command, candidate);
-    if (tick == floor) {
-      return;
+    least = std::min(least, candidate.from);
+    if (candidate.from == floor && candidate.bank != barred) {
+      break;
     }
   }
+  hits_from_[side(direction)] = least;
 }
 
 void BurstChannel::consider_misses(Direction direction) {
   const std::uint32_t barred = refresh_.is_owed() ? refresh_.bank() : no_row;
   Choice& choice = choice_[bus_of(Command::activate)];
   const Tick floor = std::max(now_, bus_free_[bus_of(Command::activate)]);
-  for (const Candidate& candidate : queue_.misses(direction)) {
+  Tick least = never;
+  for (Candidate& candidate : queue_.misses(direction)) {
+    if (candidate.from > std::min(choice_[0].tick, choice.tick)) {
+      least = std::min(least, candidate.from);
+      continue;
+    }
     const std::uint32_t bank = candidate.bank;
     const bool is_open = queue_.open_row(bank) != no_row;
+    const Command command = is_open ? Command::precharge : Command::activate;
+    candidate.from = legal(command, bank);
+    least = std::min(least, candidate.from);
     if (bank == barred || (is_open ? queue_.has_aside(bank) : second_from_ != never)) {
       continue;
     }
-    const Command command = is_open ? Command::precharge : Command::activate;
-    const Tick tick = legal(command, bank);
-    choice.consider(tick, queued_key, command, candidate);
-    if (tick == floor) {
-      return;
+    choice.consider(candidate.from, queued_key, command, candidate);
+    if (candidate.from == floor) {
+      break;
     }
   }
+  misses_from_[side(direction)] = least;
 }
 
 void BurstChannel::record(Command command, std::uint32_t bank, std::uint32_t row, Tick tick,
@@ -279,6 +314,9 @@ void BurstChannel::close_behind(std::uint32_t bank, Tick tick) {
 
 void BurstChannel::close_bank(std::uint32_t bank) {
   queue_.close(bank);
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    expect_miss(direction, bank);
+  }
   --open_banks_[times_.rank_of(bank)];
   --banks_open_;
 }
@@ -303,6 +341,9 @@ void BurstChannel::issue_row(const Choice& choice) {
   }
   put_on_bus(choice.command, bank, queue_.request(choice.request).row, choice.tick);
   queue_.open_for(choice.request);
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    expect_hit(direction, bank);
+  }
   ++open_banks_[times_.rank_of(bank)];
   ++aside_[times_.rank_of(bank)];
   ++banks_open_;
@@ -327,60 +368,9 @@ void BurstChannel::issue_refresh(const Choice& choice) {
     return;
   }
   const bool of_all = choice.command == Command::refresh_all;
+  refreshed_ = choice.tick;
   ++(of_all ? counters_.refreshes_all : counters_.refreshes_bank);
   refresh_.done();
-}
-
-void BurstChannel::renumber(const Offered& offered, std::uint32_t channel) {
-  number_ = channel;
-  feed_.renumber(offered, channel);
-}
-
-void BurstChannel::go_to(const Offered& offered, const Seam& seam,
-                         std::span<const std::uint32_t> served) {
-  assert(seam.to >= now_ && !refresh_.is_owed());
-  std::vector<Request> kept = queue_.take_all();
-  std::erase_if(kept, [served](const Request& request) {
-    return std::find(served.begin(), served.end(), request.transaction) != served.end();
-  });
-  const auto banks = static_cast<std::uint32_t>(config_.organisation.banks_of_channel());
-  for (std::uint32_t bank = 0; seam.rows_closed && bank < banks; ++bank) {
-    queue_.set_open_row(bank, no_row);
-  }
-  times_.forget();
-  now_ = seam.to;
-  fill_deferred_ = false;
-  second_from_ = never;
-  second_deadline_ = never;
-  data_clock_until_ = now_ + read_end_ + static_cast<Tick>(config_.timing.data_clock_hold);
-  const std::uint64_t refreshes = refresh_.leave_out_until(now_);
-  (refresh_.of_one_bank() ? counters_.refreshes_bank : counters_.refreshes_all) += refreshes;
-  Burst burst;
-  for (std::uint64_t i = 0; i < seam.pretended; ++i) {
-    if (!feed_.take(
-            offered, now_, [](Direction) { return true; }, burst)) {
-      break;
-    }
-    const Place place = map_.place(burst.number);
-    queue_.set_open_row(place.bank, place.row);
-  }
-  count_open();
-  for (const Request& request : kept) {
-    queue_.push(request.direction, request.bank, request.row, request.transaction);
-  }
-  places_freed_ = true;
-}
-
-void BurstChannel::count_open() {
-  open_banks_.assign(open_banks_.size(), 0);
-  aside_.assign(aside_.size(), 0);
-  banks_open_ = 0;
-  for (std::uint32_t bank = 0; bank < config_.organisation.banks_of_channel(); ++bank) {
-    if (queue_.open_row(bank) != no_row) {
-      ++open_banks_[times_.rank_of(bank)];
-      ++banks_open_;
-    }
-  }
 }
 
 }  // namespace qfs::dram

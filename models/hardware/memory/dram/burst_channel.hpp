@@ -42,6 +42,11 @@ class BurstChannel {
   [[nodiscard]] bool owes_refresh() const { return refresh_.is_owed(); }
   [[nodiscard]] Tick next_refresh() const { return refresh_.due(); }
   [[nodiscard]] std::uint32_t banks_open() const { return banks_open_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] std::uint64_t burst_bytes() const { return config_.organisation.burst_bytes(); }
+  [[nodiscard]] std::uint32_t banks() const {
+    return static_cast<std::uint32_t>(config_.organisation.banks_of_channel());
+  }
   /// Requests of a transaction that were taken and are not served.
   [[nodiscard]] std::uint64_t waiting(std::uint32_t transaction) const {
     return queue_.waiting(transaction);
@@ -51,6 +56,32 @@ class BurstChannel {
     return queue_.has_others(transactions, which);
   }
   void reset_counters() { counters_ = {}; }
+  void count(const Counters& more) { counters_ += more; }
+  [[nodiscard]] std::size_t queued(Direction direction) const { return queue_.size(direction); }
+  /// When the last refresh was issued.
+  [[nodiscard]] Tick refreshed() const { return refreshed_; }
+  [[nodiscard]] std::uint32_t open_row(std::uint32_t bank) const { return queue_.open_row(bank); }
+  /// Writes go before reads at the moment.
+  [[nodiscard]] bool drains_writes() const { return drains_writes_; }
+  void drain_writes(bool drains) { drains_writes_ = drains; }
+  /// Of a channel without requests, by bank.
+  void set_open_rows(std::span<const std::uint32_t> rows);
+  /// What a channel without requests remembers of what it did, but for its rows.
+  struct Aftermath {
+    EarliestTimes times;
+    std::array<Tick, 2> bus_free{};
+    Tick now = 0;
+    Tick data_clock_until = 0;
+    bool drains_writes = false;
+    bool fill_deferred = false;
+  };
+  [[nodiscard]] Aftermath aftermath() const {
+    return {times_, bus_free_, now_, data_clock_until_, drains_writes_, fill_deferred_};
+  }
+  /// As if the same had been done that much later than there.
+  void resume(const Aftermath& aftermath, Tick later);
+  /// All of the aftermath that matters from `at` on, if writes come or only reads.
+  void note_aftermath(Tick at, bool writes, std::vector<std::uint64_t>& notes) const;
   void renumber(const Offered& offered, std::uint32_t channel);
   struct Seam {
     Tick to = 0;
@@ -85,12 +116,15 @@ class BurstChannel {
   /// up to `limit`.
   bool step(Offered& offered, Tick limit);
   void count_open();
+  void pretend(const Offered& offered, std::uint64_t bursts, std::span<const std::uint32_t> served);
   void fill(const Offered& offered);
   void skip_idle_refreshes(Tick limit);
   void choose();
   void consider_refresh();
   void consider_hits(Direction direction);
   void consider_misses(Direction direction);
+  void expect_hit(Direction direction, std::uint32_t bank);
+  void expect_miss(Direction direction, std::uint32_t bank);
   Direction direction_in_turn();
 
   void issue_column(Offered& offered, Choice choice);
@@ -127,12 +161,17 @@ class BurstChannel {
   bool row_bus_ = false;
   std::array<Tick, 2> bus_free_{};
   std::array<Choice, 2> choice_;  // by bus
-  bool places_freed_ = true;      // since the queue was filled
-  bool fill_deferred_ = false;    // to the next tick
+  // By direction: no candidate is legal earlier, barred or not, so that none need be looked at.
+  // Legal ticks only rise, but for those of new candidates.
+  std::array<Tick, 2> hits_from_{};
+  std::array<Tick, 2> misses_from_{};
+  bool places_freed_ = true;    // since the queue was filled
+  bool fill_deferred_ = false;  // to the next tick
   bool drains_writes_ = false;
   std::vector<std::uint16_t> open_banks_;  // by rank
   std::vector<std::uint16_t> aside_;       // requests that wait aside, by rank
   std::uint32_t banks_open_ = 0;
+  Tick refreshed_ = -never;
 
   Tick second_from_ = never;  // second half of an activate under way
   Tick second_deadline_ = never;

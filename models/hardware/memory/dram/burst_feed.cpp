@@ -133,6 +133,15 @@ void BurstFeed::skip(const Offered& offered, std::size_t stream, double bursts) 
   }
 }
 
+void BurstFeed::drop_all(const Offered& offered, std::size_t last) {
+  for (std::size_t stream = 0; stream < cursors_.size(); ++stream) {
+    cursors_[stream].transaction = offered.streams[stream].size();
+    cursors_[stream].piece = 0;
+    cursors_[stream].has_next = false;
+  }
+  last_ = last;
+}
+
 void BurstFeed::forget_given(Offered& offered) {
   for (std::size_t stream = 0; stream < cursors_.size(); ++stream) {
     std::vector<std::uint32_t>& order = offered.streams[stream];

@@ -96,6 +96,26 @@ class BurstFeed {
   [[nodiscard]] double left(const Offered& offered, std::size_t stream) const;
   /// The most bursts that any transaction has left that is not behind.
   [[nodiscard]] double most_left(const Offered& offered) const;
+  /// The stream's transaction, counted in its order, and the end of the piece that it is at.
+  [[nodiscard]] std::size_t transaction(std::size_t stream) const {
+    return cursors_[stream].transaction;
+  }
+  [[nodiscard]] std::uint64_t past(std::size_t stream) const { return cursors_[stream].past; }
+  [[nodiscard]] bool has_next(std::size_t stream) const { return cursors_[stream].has_next; }
+  [[nodiscard]] Tick arrival(std::size_t stream) const { return cursors_[stream].arrival; }
+  /// The stream that was taken from last.
+  [[nodiscard]] std::size_t last() const { return last_; }
+  /// Gives a stream's next bursts to nobody but `look`, a function of their numbers.
+  template <class Look>
+  void drop(const Offered& offered, std::size_t stream, std::uint64_t bursts, Look&& look) {
+    last_ = stream;
+    for (; bursts > 0 && cursors_[stream].has_next; --bursts) {
+      look(cursors_[stream].next.number);
+      step(offered, stream);
+    }
+  }
+  /// Gives all to nobody, to a stream last.
+  void drop_all(const Offered& offered, std::size_t last);
   /// Leaves out that many bursts of the channel, fewer than are left.
   void skip(const Offered& offered, std::size_t stream, double bursts);
   /// Forgets the transactions that each stream has behind it.

@@ -34,11 +34,13 @@ EarliestTimes::EarliestTimes(const DramConfig& config) {
   }
   forget();
   const std::vector<Rule> rules = timing_rules(config);
+  auto after = std::make_shared<std::array<Delays, command_count>>();
   for (const Rule& rule : rules) {
     if (!is_covered(rule, rules)) {
-      add(rule);
+      add(rule, after->at(index_of(rule.from)));
     }
   }
+  after_ = std::move(after);
 }
 
 void EarliestTimes::forget() {
@@ -51,8 +53,40 @@ void EarliestTimes::forget() {
   oldest_.assign(std::size_t{1} << rank_.bits, 0);
 }
 
-void EarliestTimes::add(const Rule& rule) {
-  Delays& delays = after_.at(index_of(rule.from));
+void EarliestTimes::shift(Tick by) {
+  for (Level* level : {&bank_, &group_, &stack_, &rank_}) {
+    for (Tick& at : level->at) {
+      at += by;
+    }
+  }
+  for (std::array<Tick, window>& ticks : last_activates_) {
+    for (Tick& tick : ticks) {
+      tick = tick == -never ? tick : tick + by;
+    }
+  }
+}
+
+void EarliestTimes::note(Tick at, std::vector<std::uint64_t>& notes) const {
+  std::uint64_t where = 0;
+  const auto note_one = [&](Tick tick) {
+    ++where;
+    if (tick > at) {
+      notes.push_back(where);
+      notes.push_back(static_cast<std::uint64_t>(tick - at));
+    }
+  };
+  for (const Level* level : {&bank_, &group_, &stack_, &rank_}) {
+    std::ranges::for_each(level->at, note_one);
+  }
+  for (std::size_t rank = 0; rank < oldest_.size(); ++rank) {
+    for (std::size_t i = 0; i < window; ++i) {
+      note_one(last_activates_[rank][(oldest_[rank] + i) % window] + window_ticks_);
+    }
+  }
+  notes.push_back(0);
+}
+
+void EarliestTimes::add(const Rule& rule, Delays& delays) {
   const std::size_t to = index_of(rule.to);
   if (rule.window > 1) {
     assert(rule.window == window && rule.scope == Scope::rank && rule.from == Command::activate &&
@@ -114,7 +148,7 @@ void EarliestTimes::apply_window(std::uint32_t bank, Tick tick) {
 }
 
 void EarliestTimes::issued(Command command, std::uint32_t bank, Tick tick) {
-  const Delays& delays = after_[index_of(command)];
+  const Delays& delays = (*after_)[index_of(command)];
   apply(delays.bank, bank_, bank, tick);
   apply(delays.group, group_, bank, tick);
   apply(delays.stack, stack_, bank, tick);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "hardware/memory/dram/command.hpp"
@@ -34,6 +35,10 @@ class EarliestTimes {
   void issued(Command command, std::uint32_t bank, Tick tick);
   /// As if nothing had ever been issued.
   void forget();
+  /// As if all had been issued that much later.
+  void shift(Tick by);
+  /// All on which ticks after `at` hang.
+  void note(Tick at, std::vector<std::uint64_t>& notes) const;
 
   [[nodiscard]] std::uint32_t rank_of(std::uint32_t bank) const { return bank >> rank_.shift; }
 
@@ -63,7 +68,7 @@ class EarliestTimes {
     std::vector<Delay> rank;
     std::vector<SideDelay> side;
   };
-  void add(const Rule& rule);
+  void add(const Rule& rule, Delays& delays);
   static void apply(const std::vector<Delay>& delays, Level& level, std::uint32_t bank, Tick tick) {
     const std::size_t unit = bank >> level.shift;
     for (const Delay& delay : delays) {
@@ -78,10 +83,10 @@ class EarliestTimes {
   Level group_;
   Level stack_;
   Level rank_;
-  bool has_stacks_ = false;   // more than one of a rank
-  unsigned ranks_bits_ = 0;   // of a pseudo-channel
-  unsigned stacks_bits_ = 0;  // of a rank
-  std::array<Delays, command_count> after_;
+  bool has_stacks_ = false;                                         // more than one of a rank
+  unsigned ranks_bits_ = 0;                                         // of a pseudo-channel
+  unsigned stacks_bits_ = 0;                                        // of a rank
+  std::shared_ptr<const std::array<Delays, command_count>> after_;  // copies share it
 
   // The rule with a window: four activates of a rank.
   static constexpr std::size_t window = 4;

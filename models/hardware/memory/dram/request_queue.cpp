@@ -116,7 +116,7 @@ void RequestQueue::put_forward(Candidates& list, std::int32_t& slot, std::int32_
   }
   slot = index;
   if (index != nobody) {
-    list.insert({at(index).order, index, at(index).bank});
+    list.insert({at(index).order, index, at(index).bank, 0});
   }
 }
 
@@ -166,14 +166,17 @@ void RequestQueue::open_for(std::int32_t index) {
   find_again(Direction::read, request.bank);
   find_again(Direction::write, request.bank);
   aside_of_[request.bank] = index;
-  aside_.insert({request.order, index, request.bank});
+  aside_.insert({request.order, index, request.bank, 0});
 }
 
 void RequestQueue::close(std::uint32_t bank) {
   assert(aside_of_[bank] == nobody);
   open_row_[bank] = no_row;
-  find_again(Direction::read, bank);
-  find_again(Direction::write, bank);
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    Lane& lane = this->lane(direction, bank);
+    put_forward(hits_[side(direction)], lane.hit, nobody);
+    put_forward(misses_[side(direction)], lane.miss, lane.first);
+  }
 }
 
 void RequestQueue::remove(std::int32_t index) {
@@ -192,7 +195,7 @@ void RequestQueue::remove(std::int32_t index) {
     if (next == nobody) {
       hits.erase(request.order);
     } else {
-      hits.replace(request.order, {at(next).order, next, request.bank});
+      hits.replace(request.order, {at(next).order, next, request.bank, 0});
     }
     lane.hit = next;
     unlink(index);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hardware/memory/dram/command.hpp"
 #include "hardware/memory/dram/transaction.hpp"
 
 namespace qfs::dram {
@@ -25,11 +26,13 @@ struct Request {
   std::int32_t next = nobody;
 };
 
-/// A request that its bank puts forward.
+/// A request that its bank puts forward. `from` is the scheduler's: its next command is not legal
+/// earlier.
 struct Candidate {
   std::int64_t order = 0;
   std::int32_t request = nobody;
   std::uint32_t bank = 0;
+  Tick from = 0;
 };
 
 /// At most one candidate a bank, oldest first.
@@ -42,6 +45,7 @@ class Candidates {
   void replace(std::int64_t order, const Candidate& younger);
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::span<const Candidate> items() const { return items_; }
+  [[nodiscard]] std::span<Candidate> items() { return items_; }
 
  private:
   [[nodiscard]] std::size_t find(std::int64_t order) const;
@@ -63,11 +67,11 @@ class RequestQueue {
   /// The row of the bank that is open, or no_row.
   [[nodiscard]] std::uint32_t open_row(std::uint32_t bank) const { return open_row_[bank]; }
   /// Of each bank the oldest request to its open row.
-  [[nodiscard]] std::span<const Candidate> hits(Direction direction) const {
+  [[nodiscard]] std::span<Candidate> hits(Direction direction) {
     return hits_[side(direction)].items();
   }
   /// Of each bank the oldest request to another row; of a closed bank the oldest.
-  [[nodiscard]] std::span<const Candidate> misses(Direction direction) const {
+  [[nodiscard]] std::span<Candidate> misses(Direction direction) {
     return misses_[side(direction)].items();
   }
   /// The requests for which rows were opened.

@@ -4,18 +4,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "hardware/memory/dram/outlook.hpp"
-
 namespace qfs::dram {
 namespace {
 
 constexpr std::uint64_t uncounted = std::uint64_t{1} << 60U;  // bursts left
 
-// Bursts that are worth a leap: about what it costs; of streams that meet in banks now and then,
-// enough that the mean holds.
-constexpr double least_of_sequential = 128;
-constexpr double least_of_one = 1024;
-constexpr double least_of_several = 2048;
 constexpr double grid = 256;  // of leaps' lengths: a little more to do is that much more at the end
 
 }  // namespace
@@ -64,6 +57,9 @@ void StreamChannel::advance(Tick limit, RateBook& book) {
   const Tick step = settling_ticks_ / 2;  // between looks
   while (at_ <= limit) {
     channel_.feed().offer(offered_);
+    if (limit == never && is_ending() && end_as_before(book)) {
+      return;
+    }
     if (channel_.feed().most_left(offered_) < settling_ + least_of_sequential) {
       advance_exactly(limit);
       return;
@@ -71,7 +67,7 @@ void StreamChannel::advance(Tick limit, RateBook& book) {
     find_active();
     if (active_.empty()) {
       advance_exactly(std::min(limit, channel_.feed().arrival_after(at_)));
-    } else if (!is_settled(book) || !leave_out(limit)) {
+    } else if (!begin_as_before(limit, book) && (!is_settled(book) || !leave_out(limit))) {
       advance_exactly(std::min(limit, at_ + step));
     }
   }
@@ -82,7 +78,8 @@ void StreamChannel::advance_exactly(Tick limit) {
   at_ = std::max(channel_.now(), limit == never ? at_ : limit + 1);
   if (channel_.counters().refreshes_all != refreshes_) {
     refreshes_ = channel_.counters().refreshes_all;
-    refreshed_ = at_ + static_cast<Tick>(config_.timing.rfc * config_.timing.ticks_per_clock);
+    refreshed_ = channel_.refreshed() +
+                 static_cast<Tick>(config_.timing.rfc * config_.timing.ticks_per_clock);
   }
 }
 
@@ -111,13 +108,20 @@ double StreamChannel::least_leap() const {
   return transaction.is_contiguous() ? least_of_sequential : least_of_one;
 }
 
+bool StreamChannel::flows(Direction direction) const {
+  return std::ranges::any_of(flowing_, [&](std::uint32_t id) {
+    return offered_.transactions[id].transaction.direction == direction;
+  });
+}
+
 /// Requests of transactions that offer no more are served soon, but for writes while there are
 /// reads: those whose row is open wait for the next refresh, which stops the reads, the others for
 /// the end of the reads.
 bool StreamChannel::others_wait() const {
-  const bool reads = std::ranges::any_of(flowing_, [this](std::uint32_t id) {
-    return offered_.transactions[id].transaction.direction == Direction::read;
-  });
+  const bool reads = flows(Direction::read);
+  if (reads && !flows(Direction::write) && channel_.drains_writes()) {
+    return true;
+  }
   const bool refreshes = config_.controller.refresh == RefreshMode::all_bank;
   return channel_.has_others(flowing_, {!reads, !reads || refreshes});
 }
@@ -156,15 +160,37 @@ double StreamChannel::rank() const {
   return static_cast<double>(next - channel_.waiting(flowing_.front()));
 }
 
-bool StreamChannel::leave_out(Tick limit) {
-  const Standing standing{at_, channel_.next_refresh(), static_cast<double>(channel_.banks_open()),
-                          rank(), settling_};
+/// The next arrival that changes what goes on. A few writes do not while reads do: the controller
+/// keeps them until no reads are left. They can as well arrive with the last of these.
+Tick StreamChannel::next_to_heed() const {
+  const BurstFeed& feed = channel_.feed();
+  const bool only_reads = !flows(Direction::write);
+  auto writes = static_cast<double>(channel_.queued(Direction::write));
+  Tick next = never;
+  for (std::size_t stream = 0; stream < feed.streams(); ++stream) {
+    if (!feed.has_next(stream) || feed.arrival(stream) <= at_) {
+      continue;
+    }
+    bool can_wait = only_reads;
+    const std::vector<std::uint32_t>& order = offered_.streams[stream];
+    for (std::size_t i = feed.transaction(stream); i < order.size() && can_wait; ++i) {
+      const Progress& progress = offered_.transactions[order[i]];
+      writes += std::ceil(feed.bursts_of(progress));
+      can_wait = progress.transaction.direction == Direction::write &&
+                 writes < static_cast<double>(config_.controller.write_drain_from);
+    }
+    next = can_wait ? next : std::min(next, feed.arrival(stream));
+  }
+  return next;
+}
+
+std::optional<Leap> StreamChannel::leap_from(const Standing& standing, double bursts,
+                                             Tick limit) const {
   const Outlook outlook(*rates_, standing);
-  double bursts = bursts_to_leave_out();
-  const Tick bound = std::min(limit, channel_.feed().arrival_after(at_));
+  const Tick bound = std::min(limit, next_to_heed());
   if (bound < never) {
-    if (bound - settling_ticks_ <= at_) {
-      return false;
+    if (bound - settling_ticks_ <= standing.now) {
+      return std::nullopt;
     }
     bursts = std::min(bursts, outlook.bursts_until(bound - settling_ticks_));
   }
@@ -174,12 +200,16 @@ bool StreamChannel::leave_out(Tick limit) {
     bursts = std::floor(bursts / grid) * grid;
   }
   if (bursts < least_leap()) {
-    return false;
+    return std::nullopt;
   }
   const Leap over = outlook.leap_over(bursts);
-  if (over.bursts < least_of_sequential || over.to <= at_ || over.to >= bound) {
-    return false;
+  if (over.bursts < least_of_sequential || over.to <= standing.now || over.to >= bound) {
+    return std::nullopt;
   }
+  return over;
+}
+
+void StreamChannel::take(const Leap& over) {
   leap(channel_, offered_, active_, *rates_, over);
   const std::uint64_t refreshes = channel_.counters().refreshes_all - refreshes_;
   closings_left_out_ += refreshes;
@@ -188,7 +218,16 @@ bool StreamChannel::leave_out(Tick limit) {
   precharges_left_out_ += rates_->precharges.of(over.bursts, static_cast<double>(refreshes));
   at_ = channel_.now();
   changed_ = at_;
-  return true;
+}
+
+bool StreamChannel::leave_out(Tick limit) {
+  const Standing standing{at_, channel_.next_refresh(), static_cast<double>(channel_.banks_open()),
+                          rank(), settling_};
+  const std::optional<Leap> over = leap_from(standing, bursts_to_leave_out(), limit);
+  if (over) {
+    take(*over);
+  }
+  return over.has_value();
 }
 
 /// A stream from where it has come to.

@@ -2,14 +2,20 @@
 //
 // Exact: the first and last few hundred bursts of every transaction, with whatever is in flight
 // beside it, and all of a transaction that is not much longer. Left out: bursts between, which go
-// by at the rates of the mix of active streams (stream_rates.hpp). Refreshes fall on the clock.
+// by at the rates of the mix of active streams (stream_rates.hpp). Refreshes fall on the clock. A
+// beginning or an end like an earlier one is not simulated again (episodes.hpp).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "hardware/memory/dram/burst_channel.hpp"
+#include "hardware/memory/dram/episodes.hpp"
+#include "hardware/memory/dram/outlook.hpp"
+#include "hardware/memory/dram/scene.hpp"
 #include "hardware/memory/dram/stream_rates.hpp"
 
 namespace qfs::dram {
@@ -41,14 +47,36 @@ class StreamChannel {
   void advance_exactly(Tick limit);
   void find_active();
   [[nodiscard]] double least_leap() const;
+  [[nodiscard]] bool flows(Direction direction) const;
   [[nodiscard]] bool others_wait() const;
   bool is_settled(RateBook& book);
+  /// From where the channel stands, or would after some more bursts.
+  [[nodiscard]] std::optional<Leap> leap_from(const Standing& standing, double bursts,
+                                              Tick limit) const;
+  void take(const Leap& over);
   bool leave_out(Tick limit);
+  bool begin_as_before(Tick limit, RateBook& book);
+  [[nodiscard]] bool is_beginning() const;
+  [[nodiscard]] std::shared_ptr<const Beginning> beginning(const Scene& scene, RateBook& book);
+  bool end_as_before(RateBook& book);
+  [[nodiscard]] bool is_ending() const;
+  void end_exactly(const Scene& scene, RateBook& book);
+  void repeat(const Ending& ending, const Scene& scene);
+  [[nodiscard]] std::vector<Scene::Name> names_of_rows(const Scene& scene) const;
+  [[nodiscard]] std::vector<std::uint32_t> rows_of(std::span<const Scene::Name> names,
+                                                   const Scene& scene) const;
+  [[nodiscard]] Tick next_to_heed() const;
   [[nodiscard]] double bursts_to_leave_out() const;
   [[nodiscard]] double rank() const;
   [[nodiscard]] Transaction rest_of(std::size_t stream) const;
   [[nodiscard]] std::uint64_t ahead_of_rest(std::size_t stream, std::uint64_t part) const;
   [[nodiscard]] Mix mix() const;
+
+  // Bursts that are worth a leap: about what it costs; of streams that meet in banks now and then,
+  // enough that the mean holds.
+  static constexpr double least_of_sequential = 128;
+  static constexpr double least_of_one = 1024;
+  static constexpr double least_of_several = 2048;
 
   DramConfig config_;
   std::uint32_t number_;

@@ -75,23 +75,26 @@ std::size_t StreamMemory::start(const Transaction& transaction) {
   assert(arrival >= run_to_);
   const std::size_t id = records_.size();
   const std::uint64_t bursts = bursts_of(transaction, config_.organisation.burst_bytes());
-  records_.push_back({arrival, arrival, bursts, transaction.direction, bursts == 0});
+  records_.push_back(
+      {arrival, arrival, bursts, transaction.direction, transaction.stream, bursts == 0});
   if (bursts == 0) {
     return id;
   }
   in_flight_.push_back(id);
   std::vector<Touch> touches = touches_of(transaction);
   const std::uint64_t block = map_.bursts_of_block() * config_.organisation.burst_bytes();
-  const bool is_lenient = is_spread_evenly(transaction, block)
-                              ? in_flight_.size() == 1
-                              : transaction.piece_step() % block != 0;
+  const bool is_even = is_spread_evenly(transaction, block);
+  const bool long_is_lenient =
+      is_even ? in_flight_.size() == 1 : transaction.piece_step() % block != 0;
+  const bool short_is_lenient = is_behind_long(transaction.stream);
   std::ranges::sort(touches, std::ranges::greater{}, &Touch::bursts);
   while (!touches.empty()) {
     const Touch first = touches.front();
     const bool is_long = first.bursts >= long_from;
+    const bool is_lenient = is_long ? long_is_lenient : short_is_lenient;
     const auto is_alike = [&](const Touch& other) {
-      return is_long && is_lenient ? first.bursts - other.bursts <= 1 + first.bursts / 256
-                                   : first.signature == other.signature;
+      return is_lenient ? first.bursts - other.bursts <= 1 + first.bursts / 256
+                        : first.signature == other.signature;
     };
     std::vector<Touch> alike;
     std::ranges::copy_if(touches, std::back_inserter(alike), is_alike);
@@ -116,7 +119,9 @@ void StreamMemory::give(const Transaction& transaction, std::size_t id,
       }
     }
     if (!channels.empty()) {
-      catch_up(groups_[g]);
+      if (!can_wait(groups_[g], transaction, alike.front().bursts)) {
+        catch_up(groups_[g]);
+      }
       touched.push_back(split(g, channels));
     }
   }
@@ -138,6 +143,7 @@ void StreamMemory::give(const Transaction& transaction, std::size_t id,
   }
   for (const std::size_t g : touched) {
     Group& group = groups_[g];
+    group.is_ahead = false;
     const auto most = std::ranges::find_if(alike, [&](const Touch& touch) {
       return std::ranges::find(group.channels, touch.channel) != group.channels.end();
     });
@@ -146,6 +152,30 @@ void StreamMemory::give(const Transaction& transaction, std::size_t id,
                              is_lenient ? 0 : most->signature});
   }
   std::erase_if(groups_, [](const Group& group) { return group.channels.empty(); });
+}
+
+/// Whether on every channel something long of the stream is under way.
+bool StreamMemory::is_behind_long(std::size_t stream) const {
+  return std::ranges::all_of(groups_, [&](const Group& group) {
+    return std::ranges::any_of(group.flights, [&](const Flight& flight) {
+      const Record& record = records_[flight.id];
+      return flight.is_long && record.stream == stream && !record.is_final;
+    });
+  });
+}
+
+/// A few writes while long reads go on: the channel need not have come to their arrival, which
+/// changes nothing as yet (StreamChannel::next_to_heed).
+bool StreamMemory::can_wait(const Group& group, const Transaction& transaction,
+                            std::uint64_t bursts) const {
+  const auto margin = static_cast<Tick>(2 * settling_clocks(config_)) *
+                      static_cast<Tick>(config_.timing.ticks_per_clock);
+  return group.is_ahead && !group.flights.empty() && transaction.direction == Direction::write &&
+         bursts < config_.controller.write_drain_from && run_to_ + margin < group.last_end &&
+         std::ranges::all_of(group.flights, [this](const Flight& flight) {
+           const Record& record = records_[flight.id];
+           return !record.is_final && record.direction == Direction::read;
+         });
 }
 
 /// Those of the group's channels become a group of their own, unless they are all of it.

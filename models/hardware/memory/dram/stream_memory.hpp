@@ -2,7 +2,8 @@
 // their length. Plain values, no kernel; a copy is a checkpoint.
 //
 // Channels on which transactions do the same are simulated as one, which leaves out what repeats
-// itself (stream_channel.hpp). Exact, to the tick and to the command, as BurstMemory: transactions
+// itself (stream_channel.hpp). How like transactions begin and end is remembered, as layers repeat
+// their launches. Exact, to the tick and to the command, as BurstMemory: transactions
 // of up to a hundred bursts a channel and more, whatever is in flight beside them. Approximated:
 // what lies between the beginning and the end of long ones, and that channels which get one burst
 // more or less of them than others, or hold other rows, are alike. Where a few nanoseconds decide
@@ -77,6 +78,7 @@ class StreamMemory {
     Tick end = 0;
     std::uint64_t bursts = 0;
     Direction direction = Direction::read;
+    std::size_t stream = 0;
     bool is_final = false;
   };
   /// What a transaction does on a channel.
@@ -87,6 +89,9 @@ class StreamMemory {
   };
 
   [[nodiscard]] std::vector<Touch> touches_of(const Transaction& transaction) const;
+  [[nodiscard]] bool is_behind_long(std::size_t stream) const;
+  [[nodiscard]] bool can_wait(const Group& group, const Transaction& transaction,
+                              std::uint64_t bursts) const;
   void catch_up(Group& group);
   void look_ahead() const;
   void finish_ended();

@@ -12,6 +12,7 @@
 #include "hardware/memory/dram/burst_channel.hpp"
 #include "hardware/memory/dram/config.hpp"
 #include "hardware/memory/dram/course.hpp"
+#include "hardware/memory/dram/episodes.hpp"
 
 namespace qfs::dram {
 
@@ -88,12 +89,14 @@ class RateBook {
            config.controller == config_.controller;
   }
   [[nodiscard]] std::size_t measured() const { return measured_; }
+  [[nodiscard]] Episodes& episodes() { return episodes_; }
 
  private:
   using Key = std::vector<std::uint64_t>;
   DramConfig config_;
   std::map<Key, std::shared_ptr<const Rates>> rates_;
   std::size_t measured_ = 0;
+  Episodes episodes_;
 };
 
 /// The book of a configuration that all of this process share, and children that it forks begin
