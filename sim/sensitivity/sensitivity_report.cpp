@@ -59,7 +59,8 @@ std::string sensitivity_table(const std::vector<Variation>& variations,
         study.furthest
             ? fmt::format("  The block gains {:.3g} % up to a link latency of {} us one way.\n\n",
                           100 * share, furthest_text(study))
-            : fmt::format("  The block gains {:.3g} % at no link latency, not even 0.\n\n", 100 * share);
+            : fmt::format("  The block gains {:.3g} % at no link latency, not even 0.\n\n",
+                          100 * share);
   }
   return text + "  gain: step time of standard over that of the block, less 1; one token\n";
 }
