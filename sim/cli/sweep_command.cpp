@@ -145,13 +145,13 @@ int simulate_shard(const SweepConfig& config, const fs::path& folder, const Shar
   return exit_done;
 }
 
-/// The whole sweep into the folder.
-SweepResult complete(const SweepConfig& config, const fs::path& folder, bool merge,
+/// The whole sweep into the folder, from its shards if there are any.
+SweepResult complete(const SweepConfig& config, const fs::path& folder, const Shards& shards,
                      std::size_t jobs) {
   ResultStore store(sweep_store(folder));
   write_whole(folder / "sweep.yaml", config.text);
-  if (merge) {
-    merge_shards(config, folder, store);
+  if (!shards.empty()) {
+    merge_shards(config, folder, shards, store);
   } else {
     simulate_sweep(config, store, {}, jobs);
   }
@@ -176,12 +176,13 @@ int sweep_command(const Arguments& arguments) {
                                                    : fs::path("results") / config.name;
   check_sweep_folder(folder);
   check_points(config);
+  const Shards shards = merge ? open_shards(config, folder) : Shards{};
   make_sweep_folder(folder);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of writing like a full disk
   if (values.count("shard") != 0) {
     return simulate_shard(config, folder, shard, jobs);
   }
-  const SweepResult result = complete(config, folder, merge, jobs);
+  const SweepResult result = complete(config, folder, shards, jobs);
   const std::string table = sweep_table(result);
   write_whole(folder / "results.csv", results_csv(result));
   write_whole(folder / "best.txt", table);

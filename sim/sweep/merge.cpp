@@ -29,21 +29,21 @@ std::uint64_t shards_in(const fs::path& folder) {
       continue;
     }
     if (count != 0 && count != of) {
-      throw RunError(fmt::format("{} holds shards of {} and of {}; remove those that do not belong",
-                                 folder.string(), std::min<std::uint64_t>(count, of),
-                                 std::max<std::uint64_t>(count, of)));
+      throw ConfigError(fmt::format(
+          "{} holds shards of {} and of {}; remove those that do not belong", folder.string(),
+          std::min<std::uint64_t>(count, of), std::max<std::uint64_t>(count, of)));
     }
     count = of;
   }
   if (count == 0) {
-    throw RunError(
+    throw ConfigError(
         fmt::format("{} holds no shards; qfsim sweep --shard i/n makes one", folder.string()));
   }
   return count;
 }
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
-  throw RunError(fmt::format("{} {}", file.string(), why));
+  throw ConfigError(fmt::format("{} {}", file.string(), why));
 }
 
 /// A complete shard of this sweep, by this program.
@@ -89,12 +89,19 @@ fs::path shard_store(const fs::path& folder, const Shard& shard) {
   return folder / fmt::format("shard-{}-of-{}.sqlite", shard.number, shard.count);
 }
 
-void merge_shards(const SweepConfig& config, const fs::path& folder, ResultStore& store) {
+Shards open_shards(const SweepConfig& config, const fs::path& folder) {
   const std::uint64_t count = shards_in(folder);
-  std::vector<std::unique_ptr<ResultStore>> shards;
+  Shards shards;
+  shards.reserve(count);
   for (std::uint64_t number = 1; number <= count; ++number) {
     shards.push_back(open_shard(config, folder, {number, count}));
   }
+  return shards;
+}
+
+void merge_shards(const SweepConfig& config, const fs::path& folder, const Shards& shards,
+                  ResultStore& store) {
+  const std::uint64_t count = shards.size();
   const SweepSpace space(config);
   PointMaker maker(config);
   store.begin(identity_of(config, {}));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "sim/run/isolate.hpp"
@@ -41,10 +42,14 @@ SweepTally simulate_sweep(const SweepConfig& config, ResultStore& store, const S
 
 inline constexpr std::size_t most_deaths = 3;
 
-/// Puts the shards' results, DIR/shard-i-of-n.sqlite, into the store, as if it had been simulated
-/// in one. RunError unless all n are there and complete, of this sweep and this program.
+/// The stores DIR/shard-i-of-n.sqlite. ConfigError unless all n are there and complete, of this
+/// sweep and this program.
+using Shards = std::vector<std::unique_ptr<ResultStore>>;
+Shards open_shards(const SweepConfig& config, const std::filesystem::path& folder);
+/// Puts their results into the store, as if it had been simulated in one. ConfigError if one has a
+/// point of another configuration.
 void merge_shards(const SweepConfig& config, const std::filesystem::path& folder,
-                  ResultStore& store);
+                  const Shards& shards, ResultStore& store);
 
 std::filesystem::path shard_store(const std::filesystem::path& folder, const Shard& shard);
 
