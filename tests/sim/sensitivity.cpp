@@ -49,7 +49,7 @@ TEST_CASE("a moved number is the run that gives it so") {
   check_equal(latency.less, {"link.latency=3.75 us"});
   check_equal(latency.more, {"link.latency=6.25 us"});
   check_equal(moved(study, "link.message_overhead").more, {"link.message_overhead=1.25 us"});
-  const FittedDevice& l40s = *loaded().cache_device.kernels;
+  const FittedDevice l40s = *loaded().cache_device.kernels;
   const double launch = to_microseconds(l40s.cost.sweep->launch);
   check_equal(moved(study, "cache_device.kernels.sweep.launch").less,
               {"cache_device.kernels.sweep.launch=" + std::to_string(0.75 * launch) + " us"});
