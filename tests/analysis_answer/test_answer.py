@@ -12,8 +12,8 @@ COLUMNS = ["model", "compute_device.preset", "cache_device.preset", "link.preset
 WAYS = ["standard", "standard merge", "in_flight 2", "early_q", "early_q in_flight", "pooled", "one device", "tensor_parallel"]
 
 
-def row(batch, way, tpot, sweep=0.0, link=0.0, status="ok", context="16 Ki"):
-    cells = ["m", "fast", "big", "wire", batch, context, way]
+def row(batch, way, tpot, sweep=0.0, link=0.0, status="ok", context="16 Ki", compute="fast", wire="wire"):
+    cells = ["m", compute, "big", wire, batch, context, way]
     return ",".join([*cells, "" if tpot is None else str(tpot), str(tpot or ""), str(sweep), str(link), status])
 
 
@@ -46,9 +46,23 @@ class Answer(unittest.TestCase):
         won = cells_of(done.stdout, "fast")
         self.assertEqual(won[3], "+2.0 %, +2.0 % (m, 1 x 16 Ki)")
         self.assertEqual(won[4], "+60.0 %, +60.0 % (m, 16 x 16 Ki)")  # 2400 / 1500
-        self.assertEqual(won[5:], ["1 of 2", "+6.7 %"])  # 1600 / 1500; alone one device is faster
+        self.assertEqual(won[5:], ["1 of 2", "1 of 2"])  # one request alone is faster on one device
+        self.assertEqual(cells_of(done.stdout, "16 |")[2:], ["1, +20.0 %", "1, +60.0 %", "0, -4.0 %", "1, +60.0 %"])
+        self.assertEqual(cells_of(done.stdout, "1 |")[2:], ["0, +2.0 %", "0, -", "0, -7.3 %", "0, +2.0 %"])
         self.assertIn("1 of 2 points gain less than 5 %", done.stdout)
         self.assertIn("sweep alone at 1, link alone at 0, neither (too little to hide) at 0", done.stdout)
+
+    def test_rivals_of_the_other_kind_and_over_the_fastest_link(self):
+        def ahead(more):
+            times = dict(zip(WAYS, [3000, 3000, 3000, 2000, 2000, 2000, 2500, 2600]))
+            rows = [row("16", way, time) for way, time in times.items()]
+            return cells_of(answer(rows + more).stdout, "fast | big | wire")[5:]
+
+        self.assertEqual(ahead([row("16", "one device", 2100, compute="big")]), ["1 of 1", "1 of 1"])
+        self.assertEqual(ahead([row("16", "one device", 1900, compute="big")]), ["1 of 1", "0 of 1"])
+        self.assertEqual(ahead([row("16", "tensor_parallel", 1900, compute="big")]), ["1 of 1", "0 of 1"])
+        self.assertEqual(ahead([row("16", "tensor_parallel", 1900, wire="faster")]), ["1 of 1", "0 of 1"])
+        self.assertEqual(ahead([row("1", "one device", 1900, compute="big")]), ["1 of 1", "1 of 1"])  # another point
 
     def test_link_and_nothing_to_hide(self):
         rows = [row("1", way, 1000, context=context) for way in WAYS[:3] for context in ("1 Ki", "2 Ki")]
