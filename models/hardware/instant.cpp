@@ -1,6 +1,8 @@
 #include "hardware/instant.hpp"
 
-#include <vector>
+#include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace qfs {
 
@@ -12,17 +14,24 @@ Instant::Instant(sc_core::sc_module_name name) : sc_module(name) {
 }
 
 void Instant::at(Stage stage, std::size_t place, std::function<void()> action) {
-  turns_.emplace(std::pair(stage, place), std::move(action));
-  ev_look_.notify(sc_core::SC_ZERO_TIME);
+  turns_.push_back({stage, place, std::move(action)});
+  if (!is_looking_) {  // else it looks again by itself
+    ev_look_.notify();
+  }
 }
 
 void Instant::in_turn(Stage stage, std::size_t place, const std::function<void()>& action) {
-  sc_core::sc_event ev_done;
+  if (ev_done_.empty()) {
+    ev_done_.push_back(std::make_unique<sc_core::sc_event>());
+  }
+  std::unique_ptr<sc_core::sc_event> done = std::move(ev_done_.back());
+  ev_done_.pop_back();
   at(stage, place, [&] {
     action();
-    ev_done.notify();
+    done->notify();
   });
-  wait(ev_done);
+  wait(*done);
+  ev_done_.push_back(std::move(done));
 }
 
 /// Looks again, round after round, as long as anything is going on.
@@ -31,21 +40,34 @@ void Instant::look() {
     next_trigger(sc_core::SC_ZERO_TIME);
     return;
   }
+  is_looking_ = true;
   run_stage();
+  is_looking_ = false;
   if (!turns_.empty()) {
     next_trigger(sc_core::SC_ZERO_TIME);
   }
 }
 
 void Instant::run_stage() {
-  const Stage stage = turns_.begin()->first.first;
-  std::vector<std::function<void()>> actions;
-  while (!turns_.empty() && turns_.begin()->first.first == stage) {
-    actions.push_back(std::move(turns_.extract(turns_.begin()).mapped()));
+  const auto earlier = [](const Turn& a, const Turn& b) { return a.stage < b.stage; };
+  const Stage stage = std::min_element(turns_.begin(), turns_.end(), earlier)->stage;
+  std::size_t later = 0;
+  for (Turn& turn : turns_) {
+    if (turn.stage == stage) {
+      running_.push_back(std::move(turn));
+    } else {
+      std::swap(turns_[later++], turn);
+    }
   }
-  for (const std::function<void()>& action : actions) {
-    action();
+  turns_.erase(turns_.begin() + static_cast<std::ptrdiff_t>(later), turns_.end());
+  const auto before = [](const Turn& a, const Turn& b) { return a.place < b.place; };
+  if (!std::is_sorted(running_.begin(), running_.end(), before)) {
+    std::stable_sort(running_.begin(), running_.end(), before);
   }
+  for (const Turn& turn : running_) {
+    turn.action();
+  }
+  running_.clear();
 }
 
 }  // namespace qfs

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
+#include <memory>
 #include <systemc>
-#include <utility>
+#include <vector>
 
 namespace qfs {
 
@@ -33,11 +33,20 @@ class Instant : public sc_core::sc_module {
   void in_turn(Stage stage, std::size_t place, const std::function<void()>& action);
 
  private:
+  struct Turn {
+    Stage stage;
+    std::size_t place;
+    std::function<void()> action;
+  };
+
   void look();
   void run_stage();
 
-  std::multimap<std::pair<Stage, std::size_t>, std::function<void()>> turns_;
+  std::vector<Turn> turns_;    // in the order of the calls
+  std::vector<Turn> running_;  // of the stage at work
+  bool is_looking_ = false;
   sc_core::sc_event ev_look_;
+  std::vector<std::unique_ptr<sc_core::sc_event>> ev_done_;  // that no thread waits for now
 };
 
 }  // namespace qfs

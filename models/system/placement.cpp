@@ -89,8 +89,12 @@ bool struck(const Graph& graph, const Layout& layout, const Fault& fault,
   throw std::logic_error("struck: unknown fault");
 }
 
-/// Counts the operations of each wave that share a batch key.
+/// Counts the operations of each wave that share a batch key; no two of one request do.
 void count_wave_members(Program& program) {
+  if (program.wave == 1) {
+    program.wave_members.assign(program.graph.operations.size(), 1);
+    return;
+  }
   using Key = std::array<std::size_t, 5>;
   std::unordered_map<Key, std::uint32_t, boost::hash<Key>> counts;
   const auto key = [&](const Operation& operation) {

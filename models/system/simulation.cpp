@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -51,7 +53,8 @@ std::unique_ptr<DeviceNumerics> make_numerics(const Program& program, const Inpu
 }  // namespace
 
 System::System(sc_core::sc_module_name name, const SystemConfig& config, const Layout& layout,
-               const Program& program, const Inputs* inputs, std::function<void()> progress)
+               const Program& program, const Inputs* inputs, std::function<void()> progress,
+               Instant* common)
     : sc_module(name),
       config_(config),
       layout_(layout),
@@ -61,6 +64,8 @@ System::System(sc_core::sc_module_name name, const SystemConfig& config, const L
       log_(program.graph.operations.size()),
       calls_(program),
       places_(program),
+      own_instant_(common == nullptr ? std::make_unique<Instant>("instant") : nullptr),
+      instant_(common == nullptr ? *own_instant_ : *common),
       residents_(config.graph.contexts.size()) {
   if (config.disturbances.any()) {
     timers_ = std::make_unique<Timers>("timers", instant_);
@@ -203,37 +208,96 @@ std::uint64_t digest_of(const NumericLog& log) {
   return digest;
 }
 
-SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics,
-                          const Progress& progress) {
-  set_femtosecond_resolution();
-  const Layout layout = layout_of(config);
-  const std::size_t wave = config.wave > 0 ? config.wave : config.graph.contexts.size();
-  const Program program = make_program(make_graph(config.rules.shape, config.graph), config.rules,
-                                       layout, wave, config.fault);
-  require_strikes(program.graph, layout, config.fault);
-  require_possible(config.disturbances, layout);
-  const Inputs* inputs = numerics != nullptr ? &numerics->inputs : nullptr;
-  System system("system", config, layout, program, inputs, progress.launched);
+namespace {
+
+/// A system and all that it refers to.
+class Simulation {
+ public:
+  /// The common instant, if there is one, outlives it.
+  Simulation(const std::string& name, const SystemConfig& config, Instant* common,
+             const Inputs* inputs = nullptr, const std::function<void()>& progress = {})
+      : config_(config),
+        layout_(layout_of(config)),
+        program_(make_program(make_graph(config.rules.shape, config.graph), config.rules, layout_,
+                              config.wave > 0 ? config.wave : config.graph.contexts.size(),
+                              config.fault)) {
+    require_strikes(program_.graph, layout_, config.fault);
+    require_possible(config.disturbances, layout_);
+    system_.emplace(name.c_str(), config_, layout_, program_, inputs, progress, common);
+  }
+
+  [[nodiscard]] const Graph& graph() const { return program_.graph; }
+  [[nodiscard]] const NumericLog& log() const { return system_->log(); }
+
+  /// Once the simulation is over.
+  ExecutionTable& table() {
+    system_->require_complete();
+    table_ = system_->take_table();
+    if (config_.disturbances.any()) {
+      drop_what_was_in_vain(table_);
+    }
+    return table_;
+  }
+
+ private:
+  SystemConfig config_;
+  ExecutionTable table_;
+  Layout layout_;
+  Program program_;
+  std::optional<System> system_;
+};
+
+void run_to_the_end() {
   try {
     sc_core::sc_start();
   } catch (const sc_core::sc_report& report) {
     throw RunError(report.get_msg());
   }
   name_the_main_stack();
-  system.require_complete();
+}
 
-  SimulationResult result{system.take_table(), std::nullopt, 0};
-  if (config.disturbances.any()) {
-    drop_what_was_in_vain(result.table);
-  }
+}  // namespace
+
+SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics,
+                          const Progress& progress) {
+  set_femtosecond_resolution();
+  const Inputs* inputs = numerics != nullptr ? &numerics->inputs : nullptr;
+  Simulation simulation("system", config, nullptr, inputs, progress.launched);
+  run_to_the_end();
+  SimulationResult result{std::move(simulation.table()), std::nullopt, 0};
   if (numerics != nullptr) {
-    result.digest = digest_of(system.log());
+    result.digest = digest_of(simulation.log());
   }
   if (numerics != nullptr && numerics->check) {
-    result.numerics =
-        check_numerics(program.graph, *inputs, system.log(), config.graph, progress.checked);
+    result.numerics = check_numerics(simulation.graph(), *inputs, simulation.log(), config.graph,
+                                     progress.checked);
   }
   return result;
+}
+
+std::vector<const ExecutionTable*> simulate_all(std::span<const SystemConfig> configs) {
+  set_femtosecond_resolution();
+  static Instant& instant = *new Instant("instant");
+  static auto& simulations = *new std::deque<Simulation>;  // which do not move
+  for (const SystemConfig& config : configs) {
+    simulations.emplace_back(fmt::format("system_{}", simulations.size()), config, &instant);
+  }
+  run_to_the_end();
+  std::vector<const ExecutionTable*> tables;
+  tables.reserve(simulations.size());
+  for (Simulation& simulation : simulations) {
+    tables.push_back(&simulation.table());
+  }
+  return tables;
+}
+
+std::size_t rough_operations(const SystemConfig& config) {
+  constexpr std::size_t of_layer = 4;  // projections and what adds to the residual
+  constexpr std::size_t of_part = 3;   // sweep, append, merge
+  const GraphConfig& graph = config.graph;
+  const std::size_t parts = std::max(graph.ranks, graph.split.devices);
+  const std::size_t ranked = graph.ranks * of_layer + parts * of_part;
+  return graph.contexts.size() * graph.tokens * config.rules.shape.layers * ranked;
 }
 
 }  // namespace qfs

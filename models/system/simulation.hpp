@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <systemc>
 #include <utility>
@@ -32,9 +33,11 @@ namespace qfs {
 /// The one builder: every module of the system and every binding between them.
 class System : public sc_core::sc_module {
  public:
-  /// `inputs` null: timing only. All references outlive it.
+  /// `inputs` null: timing only. All references outlive it. Systems that are simulated together
+  /// share the `common` instant and nothing else; one alone has its own.
   System(sc_core::sc_module_name name, const SystemConfig& config, const Layout& layout,
-         const Program& program, const Inputs* inputs, std::function<void()> progress);
+         const Program& program, const Inputs* inputs, std::function<void()> progress,
+         Instant* common = nullptr);
 
   [[nodiscard]] const ExecutionTable& table() const { return table_; }
   /// The table, once the simulation is over.
@@ -61,7 +64,8 @@ class System : public sc_core::sc_module {
   NumericLog log_;
   CallBook calls_;
   ProgramPlaces places_;
-  Instant instant_{"instant"};
+  std::unique_ptr<Instant> own_instant_;  // null: there is a common one
+  Instant& instant_;
   std::size_t residents_;  // requests still decoding
   std::vector<std::unique_ptr<DeviceNumerics>> numerics_;
   std::vector<std::unique_ptr<Memory>> memories_;
@@ -96,9 +100,17 @@ struct SimulationResult {
 /// where every value is equal bit for bit, whenever it was made.
 std::uint64_t digest_of(const NumericLog& log);
 
-/// Simulates all steps. SystemC allows one simulation in a process: call it once. Throws RunError
-/// if the simulation stops before every operation has been executed.
+/// Simulates all steps. SystemC allows one simulation in a process: call it, or simulate_all, once.
+/// Throws RunError if the simulation stops before every operation has been executed.
 SimulationResult simulate(const SystemConfig& config, const NumericRequest* numerics = nullptr,
                           const Progress& progress = {});
+
+/// The times of several systems, side by side in one simulation: each has the table that it has
+/// alone, to the last row. Throws what any of them throws. Once in a process, with whose end the
+/// tables go: to take everything apart before takes an eighth of the time of it all.
+std::vector<const ExecutionTable*> simulate_all(std::span<const SystemConfig> configs);
+
+/// About how many operations a simulation has: what its time and memory go with.
+std::size_t rough_operations(const SystemConfig& config);
 
 }  // namespace qfs

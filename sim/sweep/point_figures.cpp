@@ -62,6 +62,20 @@ double distance(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(difference / norm);
 }
 
+SystemConfig main_timing(const RunConfig& config) {
+  return timing_config(config, config.block, config.workload.context);
+}
+
+/// Of a table in which one request may stand for all of its wave.
+PointFigures timed_figures(const RunConfig& config, const SystemConfig& system,
+                           const ExecutionTable& table) {
+  RunConfig told = config;  // of the requests that the table names
+  told.workload.batch /= system.rules.alike;
+  PointFigures figures = figures_of(told, table);
+  figures.tokens_per_s *= static_cast<double>(system.rules.alike);
+  return figures;
+}
+
 }  // namespace
 
 double softmax_error(const RunConfig& config, const Inputs& inputs) {
@@ -105,12 +119,27 @@ PointErrors errors_of(BlockOrder block, const NumericReport& numerics) {
 }
 
 PointFigures timed_figures(const RunConfig& config) {
-  const SystemConfig system = timing_config(config, config.block, config.workload.context);
-  RunConfig told = config;  // of the requests that the table names
-  told.workload.batch /= system.rules.alike;
-  PointFigures figures = figures_of(told, simulate(system).table);
-  figures.tokens_per_s *= static_cast<double>(system.rules.alike);
+  const SystemConfig system = main_timing(config);
+  return timed_figures(config, system, simulate(system).table);
+}
+
+std::vector<PointFigures> timed_figures(std::span<const RunConfig* const> configs) {
+  std::vector<SystemConfig> systems;
+  systems.reserve(configs.size());
+  for (const RunConfig* config : configs) {
+    systems.push_back(main_timing(*config));
+  }
+  const std::vector<const ExecutionTable*> tables = simulate_all(systems);
+  std::vector<PointFigures> figures;
+  figures.reserve(configs.size());
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    figures.push_back(timed_figures(*configs[i], systems[i], *tables[i]));
+  }
   return figures;
+}
+
+std::size_t timed_operations(const RunConfig& config) {
+  return rough_operations(main_timing(config));
 }
 
 PointFigures simulated_figures(const RunConfig& config) {

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/units.hpp"
 #include "decode/inputs.hpp"
@@ -47,6 +49,10 @@ double softmax_error(const RunConfig& config, const Inputs& inputs);
 /// Times alone, whatever numerics.mode; one request may stand for all of its wave. Once in a
 /// process.
 PointFigures timed_figures(const RunConfig& config);
+/// The same of several runs in one simulation; each gets the figures that it gets alone.
+std::vector<PointFigures> timed_figures(std::span<const RunConfig* const> configs);
+/// About how many operations timed_figures simulates.
+std::size_t timed_operations(const RunConfig& config);
 
 /// Simulates the configuration's main point, with numbers where numerics.mode is full. Once in a
 /// process (system/simulation.hpp).

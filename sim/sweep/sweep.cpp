@@ -15,6 +15,7 @@
 #include "sim/config/load.hpp"
 #include "sim/report/text.hpp"
 #include "sim/run/progress.hpp"
+#include "sim/sweep/batch_size.hpp"
 #include "sim/sweep/digest.hpp"
 #include "sim/sweep/figures_archive.hpp"
 #include "sim/sweep/known_rates.hpp"
@@ -30,8 +31,21 @@ struct Simulation {
   RunConfig run;
   PointFacts facts;
   std::vector<std::uint64_t> points;
+  bool alone = false;  // in its process
   std::size_t deaths = 0;
 };
+
+/// Simulations under way in one child, each by its first point.
+struct Batch {
+  std::vector<std::uint64_t> members;
+  BatchSize::Clock::time_point start;
+};
+
+/// Values take a process's memory and time as they need it, and so does a long run.
+bool has_to_be_alone(const RunConfig& run) {
+  constexpr std::size_t many_operations = 10'000;
+  return run.numerics.mode != NumericsMode::off || timed_operations(run) > many_operations;
+}
 
 class SweepRunner {
  public:
@@ -51,7 +65,7 @@ class SweepRunner {
     while (next_ < space_.points() || !ready_.empty() || pool_.count() > 0) {
       prepare_some();
       start_some();
-      const bool hurry = next_ < space_.points() && ready_.size() < jobs_;
+      const bool hurry = next_ < space_.points() && ready_.size() < wanted();
       for (const ChildEnd& end : pool_.wait(hurry ? std::chrono::milliseconds(0) : pause)) {
         take(end);
       }
@@ -71,11 +85,25 @@ class SweepRunner {
                        grouped(static_cast<std::int64_t>(work_.points)), jobs_);
   }
 
+  /// Points that no process has been started for.
+  [[nodiscard]] std::uint64_t left() const {
+    const std::uint64_t all = space_.points();
+    const std::uint64_t unprepared =
+        next_ < all ? (all - next_ + shard_.count - 1) / shard_.count : 0;
+    return unprepared + ready_.size();
+  }
+
+  [[nodiscard]] std::size_t batch_size() const { return batch_size_.next(left(), jobs_); }
+  [[nodiscard]] std::size_t wanted() const {
+    constexpr std::size_t most_batches = 8;  // bounds what waits in memory
+    return std::max(jobs_, std::min(jobs_, most_batches) * batch_size());
+  }
+
   /// So many simulations ahead that no process waits for the next; not for long at a time, since
   /// those that end want to be noticed.
   void prepare_some() {
     constexpr int most = 16;
-    for (int i = 0; i < most && ready_.size() < jobs_ && next_ < space_.points(); ++i) {
+    for (int i = 0; i < most && ready_.size() < wanted() && next_ < space_.points(); ++i) {
       prepare(next_);
       next_ += shard_.count;
     }
@@ -107,6 +135,7 @@ class SweepRunner {
       return;
     }
     simulation.facts = facts_of(simulation.run);
+    simulation.alone = has_to_be_alone(simulation.run);
     simulation.points = {index};
     by_key_.emplace(simulation.key, index);
     simulations_.emplace(index, std::move(simulation));
@@ -147,36 +176,90 @@ class SweepRunner {
 
   void start_some() {
     while (pool_.count() < jobs_ && !ready_.empty()) {
-      const std::uint64_t id = ready_.front();
-      const RunConfig& run = simulations_.at(id).run;
-      rates_.learn(run);
-      pool_.start(id, [&run] { return packed(simulated_figures(run)); });
-      ready_.pop_front();
+      const std::size_t size = batch_size();
+      if (ready_.size() < size && next_ < space_.points()) {
+        return;
+      }
+      start(next_batch(size));
     }
   }
 
+  /// The first that are ready: one that has to be alone, or up to `most` that need not.
+  std::vector<std::uint64_t> next_batch(std::size_t most) {
+    std::vector<std::uint64_t> batch;
+    bool alone = false;
+    while (!ready_.empty() && batch.size() < most && !alone) {
+      alone = simulations_.at(ready_.front()).alone;
+      if (alone && !batch.empty()) {
+        break;
+      }
+      batch.push_back(ready_.front());
+      ready_.pop_front();
+    }
+    return batch;
+  }
+
+  void start(std::vector<std::uint64_t> members) {
+    std::vector<const RunConfig*> runs;
+    for (const std::uint64_t member : members) {
+      runs.push_back(&simulations_.at(member).run);
+      rates_.learn(*runs.back());
+    }
+    pool_.start(next_batch_, [&runs] {
+      return packed(runs.size() > 1 ? timed_figures(runs)
+                                    : std::vector{simulated_figures(*runs.front())});
+    });
+    batches_.emplace(next_batch_++, Batch{std::move(members), BatchSize::Clock::now()});
+  }
+
   void take(const ChildEnd& end) {
-    Simulation& simulation = simulations_.at(end.id);
-    const bool died = end.how == ChildEnd::How::died;
-    if (died && ++simulation.deaths < most_deaths) {
-      ready_.push_front(end.id);
+    const Batch batch = std::move(batches_.extract(end.id).mapped());
+    if (end.how != ChildEnd::How::returned) {
+      take_failure(batch, end);
       return;
     }
-    StoredPoint point{simulation.key, {}};
-    point.outcome.facts = simulation.facts;
-    if (end.how == ChildEnd::How::returned) {
-      point.outcome.figures = unpacked<PointFigures>(end.text);
-    } else {
-      point.outcome.status = PointStatus::failed;
-      point.outcome.reason = fmt::format("the run failed: {}", end.text);
-      point.outcome.transient = died;
+    batch_size_.note(batch.members.size(), BatchSize::Clock::now() - batch.start);
+    const auto figures = unpacked<std::vector<PointFigures>>(end.text);
+    for (std::size_t i = 0; i < batch.members.size(); ++i) {
+      PointOutcome outcome;
+      outcome.figures = figures.at(i);
+      finish(batch.members[i], std::move(outcome));
     }
+  }
+
+  /// What became of a batch says nothing of any one of it: each is tried by itself.
+  void take_failure(const Batch& batch, const ChildEnd& end) {
+    if (batch.members.size() > 1) {
+      batch_size_.note_failure();
+      for (const std::uint64_t member : batch.members) {
+        simulations_.at(member).alone = true;
+      }
+      ready_.insert(ready_.begin(), batch.members.begin(), batch.members.end());
+      return;
+    }
+    const std::uint64_t id = batch.members.front();
+    const bool died = end.how == ChildEnd::How::died;
+    if (died && ++simulations_.at(id).deaths < most_deaths) {
+      ready_.push_front(id);
+      return;
+    }
+    PointOutcome outcome;
+    outcome.status = PointStatus::failed;
+    outcome.reason = fmt::format("the run failed: {}", end.text);
+    outcome.transient = died;
+    finish(id, std::move(outcome));
+  }
+
+  void finish(std::uint64_t id, PointOutcome outcome) {
+    const Simulation& simulation = simulations_.at(id);
+    outcome.facts = simulation.facts;
+    const StoredPoint point{simulation.key, std::move(outcome)};
     for (const std::uint64_t index : simulation.points) {
       put(index, point);
     }
     ++work_.simulated;
     by_key_.erase(simulation.key);
-    simulations_.erase(end.id);
+    simulations_.erase(id);
   }
 
   const SweepConfig& config_;
@@ -190,6 +273,9 @@ class SweepRunner {
   std::map<std::uint64_t, Simulation> simulations_;  // ready or under way, by their first point
   std::unordered_map<std::string, std::uint64_t> by_key_;
   std::deque<std::uint64_t> ready_;
+  BatchSize batch_size_;
+  std::map<std::uint64_t, Batch> batches_;  // under way, by number
+  std::uint64_t next_batch_ = 0;
   ChildPool pool_;
   SweepTally work_;
   std::uint64_t done_ = 0;

@@ -28,13 +28,15 @@ struct Shard {
 /// What the points of a sweep came to, in a process's own work.
 struct SweepTally {
   std::uint64_t points = 0;
-  std::uint64_t simulated = 0;  // simulations; points of one configuration share one
+  std::uint64_t simulated = 0;  // configurations, that points may share
   std::uint64_t kept = 0;       // points that were in the store already
 };
 
-/// Simulates what the store does not hold yet of the shard's points, `jobs` at a time; the store
-/// then holds all of them and nothing else. A run that fails is a point like others; a process that
-/// dies is started again, and after `most_deaths` its point has failed, until the next call.
+/// Simulates what the store does not hold yet of the shard's points in `jobs` processes at a time,
+/// short timing runs several in one (batch_size.hpp); the store then holds all of them and nothing
+/// else. A run that fails is a point like others: of a batch that fails or dies each is tried by
+/// itself. A process of one point that dies is started again, and after `most_deaths` its point has
+/// failed, until the next call.
 /// Progress goes to stderr. Throws as check_points does, before anything is simulated, and
 /// RunError as the store does.
 SweepTally simulate_sweep(const SweepConfig& config, ResultStore& store, const Shard& shard = {},

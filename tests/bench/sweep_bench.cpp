@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string>
 
 #include "sim/config/presets.hpp"
@@ -35,9 +37,29 @@ class Folder {
   fs::path path_;
 };
 
+fs::path context_batch_file() { return configs() / "sweeps" / "context-batch.yaml"; }
+
+/// The same sweep with memories that have a bandwidth (DRAM's peak) and no more.
+fs::path on_ideal_memory(const Folder& folder) {
+  std::ifstream file(context_batch_file());
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto replace = [&text](const std::string& old, const std::string& by) {
+    const std::size_t at = text.find(old);
+    if (at == std::string::npos) {
+      throw std::runtime_error("context-batch.yaml no longer holds: " + old);
+    }
+    text.replace(at, old.size(), by);
+  };
+  replace("memory: stream, dram: hbm3-6400, dram_parts: 6",
+          "memory: ideal, bandwidth: 4915.2 GB/s");
+  replace("run: ../runs", "run: " + (configs() / "runs").string());
+  const fs::path ideal = folder.path() / "ideal.yaml";
+  std::ofstream(ideal) << text;
+  return ideal;
+}
+
 /// A point of the map is both block orders.
-void context_batch(benchmark::State& state) {
-  const SweepConfig config = load_sweep_config(configs() / "sweeps" / "context-batch.yaml");
+void simulate_map(benchmark::State& state, const SweepConfig& config) {
   std::uint64_t points = 0;
   for (auto _ : state) {
     const Folder folder;
@@ -48,7 +70,17 @@ void context_batch(benchmark::State& state) {
   state.counters["points_per_s"] =
       benchmark::Counter(static_cast<double>(points), benchmark::Counter::kIsRate);
 }
+
+void context_batch(benchmark::State& state) {
+  simulate_map(state, load_sweep_config(context_batch_file()));
+}
 BENCHMARK(context_batch)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
+
+void context_batch_ideal_memory(benchmark::State& state) {
+  const Folder folder;
+  simulate_map(state, load_sweep_config(on_ideal_memory(folder)));
+}
+BENCHMARK(context_batch_ideal_memory)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
 
 void plan_a_million(benchmark::State& state) {
   const Folder folder;

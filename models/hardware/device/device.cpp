@@ -68,8 +68,8 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
   SC_HAS_PROCESS(Device);
   SC_THREAD(execute);
   set_stack_size(executor_stack_bytes);
-  SC_THREAD(execute_beside);
-  set_stack_size(executor_stack_bytes);
+  SC_METHOD(look_beside);
+  sensitive << beside_.ev_ready;
   if (policy.prefetch.ahead > 0) {
     prefetcher_.emplace(program_, id_, policy.prefetch);
     staging_ =
@@ -85,7 +85,7 @@ Device::Device(sc_core::sc_module_name name, DeviceId id, const DeviceConfig& co
 void Device::start_of_simulation() {
   for (const OpId id : context_.places.first()) {
     if (own(id)) {
-      note_ready(program_.graph[id]);
+      add_ready(program_.graph[id]);  // which the processes see when they start
     }
   }
 }
@@ -104,15 +104,19 @@ void Device::take_input(OpId operation, const Dependency& input) {
 }
 
 /// A write that can be held up takes its rows at once, before the next step's come.
-void Device::note_ready(const Operation& operation) {
+void Device::add_ready(const Operation& operation) {
   if (context_.disturbances != nullptr && kernels_.numerics != nullptr &&
       is_write(operation.kind)) {
     const Operation* members[] = {&operation};
     rows_to_write_[operation.id] = kernels_.numerics->compute(members).front();
   }
-  Lane& lane = takes_executor(operation.kind) ? launches_ : beside_;
-  lane.queue.add(operation, now());
-  lane.ev_ready.notify(sc_core::SC_ZERO_TIME);
+  lane_of(operation).queue.add(operation, now());
+}
+
+/// At once: whoever waits looks at the queue again, and chooses when its turn comes.
+void Device::note_ready(const Operation& operation) {
+  add_ready(operation);
+  lane_of(operation).ev_ready.notify();
 }
 
 /// Until the policy lets a batch go.
@@ -143,7 +147,9 @@ void Device::execute() {
     });
     run(batch, row);
     idle_ = true;
-    ev_idle_.notify(sc_core::SC_ZERO_TIME);
+    if (prefetcher_) {
+      ev_idle_.notify(sc_core::SC_ZERO_TIME);
+    }
   }
 }
 
@@ -164,12 +170,18 @@ void Device::die() {
   wait(ev_never);
 }
 
-void Device::execute_beside() {
-  while (true) {
-    wait_for_due(beside_);
-    context_.instant.in_turn(Stage::beside, id_.value(),
-                             [this] { begin_beside(beside_.queue.take(now())); });
+/// No window is open here: what is due at all is due now.
+void Device::look_beside() {
+  if (!asked_for_turn_ && beside_.queue.due()) {
+    asked_for_turn_ = true;
+    context_.instant.at(Stage::beside, id_.value(), [this] { turn_beside(); });
   }
+}
+
+void Device::turn_beside() {
+  begin_beside(beside_.queue.take(now()));
+  asked_for_turn_ = false;
+  look_beside();
 }
 
 void Device::run(const Batch& batch, RowId row) {
@@ -222,10 +234,14 @@ void Device::wait_for_work(Members members, const Work& work) {
     return;
   }
   pause(static_cast<double>(work.launches) * config_.launch_overhead);
+  const Seconds arithmetic = std::max(work.macs / config_.mac_rate, work.exps / config_.exp_rate);
+  const Femtoseconds computed = now() + to_femtoseconds(arithmetic);
   const auto transfer = start_streams(members, work);
-  pause(std::max(work.macs / config_.mac_rate, work.exps / config_.exp_rate));
-  if (!transfer->finished) {
+  if (!transfer->finished) {  // first, since it is mostly what takes longer
     wait(transfer->done);
+  }
+  if (computed > now()) {
+    wait(to_sc_time(computed - now()));
   }
 }
 
@@ -247,10 +263,7 @@ void Device::begin_beside(const Batch& batch) {
     spend_beside(batch, outputs);
     return;
   }
-  sc_core::sc_spawn([this, batch, outputs, stall] {
-    wait(to_sc_time(stall));
-    spend_beside(batch, outputs);
-  });
+  errands_.after(nullptr, stall, [this, batch, outputs] { spend_beside(batch, outputs); });
 }
 
 /// A write's rows count as landed only at its end.
@@ -263,13 +276,7 @@ void Device::spend_beside(const Batch& batch, const Outputs& outputs) {
     finish(batch, row, outputs);
     return;
   }
-  sc_core::sc_spawn([this, batch, row, outputs, transfer, delay] {
-    if (!transfer->finished) {
-      wait(transfer->done);
-    }
-    wait(to_sc_time(delay));
-    finish(batch, row, outputs);
-  });
+  errands_.after(transfer, delay, [this, batch, row, outputs] { finish(batch, row, outputs); });
 }
 
 /// Of a batch, without times.

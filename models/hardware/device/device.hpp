@@ -20,6 +20,7 @@
 #include "hardware/call_book.hpp"
 #include "hardware/config.hpp"
 #include "hardware/device/batch_queue.hpp"
+#include "hardware/device/errands.hpp"
 #include "hardware/device/memory_layout.hpp"
 #include "hardware/device/policy.hpp"
 #include "hardware/device/prefetcher.hpp"
@@ -79,7 +80,7 @@ class Device : public sc_core::sc_module, public MessageSink {
   void send_again(DeviceId to, const std::vector<MessageItem>& values, int attempt);
 
  private:
-  /// Operations that are ready, and the thread that runs them.
+  /// Operations that are ready, and when to look at them.
   struct Lane {
     BatchQueue queue;
     sc_core::sc_event ev_ready;
@@ -87,13 +88,18 @@ class Device : public sc_core::sc_module, public MessageSink {
 
   void start_of_simulation() override;
   void execute();
-  void execute_beside();
+  void look_beside();
+  void turn_beside();
   void wait_for_due(Lane& lane);
   void stand_still();
   void die();
 
   void take_input(OpId operation, const Dependency& input);
+  void add_ready(const Operation& operation);
   void note_ready(const Operation& operation);
+  Lane& lane_of(const Operation& operation) {
+    return takes_executor(operation.kind) ? launches_ : beside_;
+  }
   void run(const Batch& batch, RowId row);
   void end(const Batch& batch, RowId row, const Outputs& outputs);
   void last_through_outages(RowId row);
@@ -144,8 +150,10 @@ class Device : public sc_core::sc_module, public MessageSink {
   std::vector<std::uint32_t> inputs_come_;
   std::vector<Dependency> inputs_;  // by slot
   std::vector<RowId> row_of_;
-  Lane launches_;  // one at a time, in the executor
-  Lane beside_;    // takes no executor slot
+  Lane launches_;                // one at a time, in the executor
+  Lane beside_;                  // takes no executor slot
+  bool asked_for_turn_ = false;  // of what is beside
+  Errands errands_;
   std::optional<Prefetcher> prefetcher_;
   bool idle_ = true;
   sc_core::sc_event ev_idle_;
