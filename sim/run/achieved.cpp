@@ -29,7 +29,7 @@ BytesPerSecond achieved_by(const DeviceConfig& device, dram::Pattern pattern) {
   access.bytes = read;
   access.chunk = Bytes(static_cast<std::int64_t>(
       share_of({.length = read, .piece = static_cast<std::uint64_t>(device.kv_chunk.value())},
-               device.dram_parts, part.organisation.burst_bytes())
+               device.dram_parts, part)
           .piece));
   const std::uint64_t rows_apart = row_distance(part);
   const auto reads = static_cast<std::uint64_t>(read.value());

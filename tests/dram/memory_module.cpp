@@ -47,7 +47,7 @@ std::vector<Femtoseconds> ends_without_kernel(const dram::DramConfig& config, st
   std::vector<std::size_t> owner;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     for (const Stream& stream : launches[i].streams) {
-      transactions.push_back(share_of(stream, parts, config.organisation.burst_bytes()));
+      transactions.push_back(share_of(stream, parts, config));
       transactions.back().arrival = to_femtoseconds(Seconds(launches[i].start_us * 1e-6));
       transactions.back().stream = i;
       owner.push_back(i);
@@ -127,21 +127,24 @@ TEST_CASE("by rows, launches end near the times command by command") {
 }
 
 TEST_CASE("equal parts side by side share every stream") {
-  const std::uint64_t burst = 32;
-  CHECK(share_of(read(1000, 1000), 1, burst).length == Bytes(1000));
-  const dram::Transaction fifth = share_of(read(5000, 1000), 5, burst);
-  CHECK(fifth.address == 1000);
+  const dram::DramConfig part = load_dram_named("hbm3-6400");  // bursts of 32 bytes, 16 channels
+  const dram::Transaction whole = share_of(read(1000, 1000), 1, part);
+  CHECK(whole.address == 1000);
+  CHECK(whole.length == Bytes(1000));
+  const dram::Transaction fifth = share_of(read(10000, 1000), 5, part);
+  CHECK(fifth.address == 3 * 512);    // 2000, from where a burst of every channel begins
   CHECK(fifth.length == Bytes(224));  // 200, in whole bursts
-  Stream rows = read(0, 16 * 256);
+  Stream rows = read(10000, 16 * 256);
   rows.stride = 65536;
   rows.piece = 256;
-  const dram::Transaction some = share_of(rows, 5, burst);
+  const dram::Transaction some = share_of(rows, 5, part);
+  CHECK(some.address == 62 * 32);        // 2000, in whole bursts
   CHECK(some.length == Bytes(4 * 256));  // of 16 rows, 3.2
   CHECK(some.stride == 65536);
   Stream sweep = read(0, 1 << 20);
   sweep.alternates = true;
   sweep.piece = 4096;
-  CHECK(share_of(sweep, 5, burst).piece == 832);  // of 4096, a fifth in whole bursts
+  CHECK(share_of(sweep, 5, part).piece == 832);  // of 4096, a fifth in whole bursts
 }
 
 TEST_CASE("five parts read five times as much in the time of one") {
@@ -149,7 +152,7 @@ TEST_CASE("five parts read five times as much in the time of one") {
   std::vector<Launch> launches{{0, {read(0, 5 << 20)}}};
   run<dram::BurstMemory>(config, 5, launches);
   const dram::BurstRun alone =
-      dram::run_bursts(config, std::vector{share_of(read(0, 1 << 20), 1, 32)});
+      dram::run_bursts(config, std::vector{share_of(read(0, 1 << 20), 1, config)});
   CHECK(launches.front().end == alone.end);
 }
 

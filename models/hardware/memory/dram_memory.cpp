@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "hardware/memory/dram/address_map.hpp"
 #include "hardware/memory/dram/burst_memory.hpp"
 #include "hardware/memory/dram/stream_memory.hpp"
 #include "hardware/simulated_time.hpp"
@@ -28,20 +29,26 @@ Model model_of(const dram::DramConfig& part) {
 
 }  // namespace
 
-dram::Transaction share_of(const Stream& stream, std::size_t parts, std::uint64_t burst_bytes) {
+dram::Transaction share_of(const Stream& stream, std::size_t parts, const dram::DramConfig& part) {
+  const std::uint64_t burst_bytes = part.organisation.burst_bytes();
+  const bool strided = stream.stride > 0;
+  const std::uint64_t block =
+      strided ? burst_bytes : burst_bytes * dram::AddressMap(part).bursts_of_block();
+  const auto place = [=](std::uint64_t address) {
+    return parts == 1 ? address : address / parts / block * block;
+  };
   dram::Transaction share;
-  share.address = stream.base / parts;
+  share.address = place(stream.base);
   share.length = stream.length;
   share.stride = stream.stride;
   share.piece = stream.piece;
   share.direction =
       stream.direction == AccessDirection::read ? dram::Direction::read : dram::Direction::write;
   share.alternates = stream.alternates;
-  share.second = stream.second / parts;
+  share.second = place(stream.second);
   if (parts == 1) {
     return share;
   }
-  const bool strided = stream.stride > 0;
   const std::uint64_t step = strided ? stream.piece : burst_bytes;
   const auto length = static_cast<std::uint64_t>(stream.length.value());
   share.length = Bytes(static_cast<std::int64_t>(rounded_up((length + parts - 1) / parts, step)));
@@ -71,9 +78,8 @@ std::shared_ptr<Transfer> DramMemory<Model>::start(std::span<const Stream> strea
   }
   model_.run_until(now());
   Launch launch{{}, take_turn(), transfer};
-  const std::uint64_t burst_bytes = model_.config().organisation.burst_bytes();
   for (const Stream& stream : streams) {
-    dram::Transaction transaction = share_of(stream, parts_, burst_bytes);
+    dram::Transaction transaction = share_of(stream, parts_, model_.config());
     transaction.arrival = now();
     transaction.stream = launch.turn;
     launch.transactions.push_back(model_.start(transaction));

@@ -17,8 +17,9 @@
 namespace qfs {
 
 /// What one of `parts` equal memories sees of a stream that is spread over them burst by burst: an
-/// equal share, rounded up to whole bursts (of a strided one, to whole pieces).
-dram::Transaction share_of(const Stream& stream, std::size_t parts, std::uint64_t burst_bytes);
+/// equal share, rounded up to whole bursts (of a strided one, to whole pieces), from where a burst
+/// of every channel begins (of a strided one, any burst).
+dram::Transaction share_of(const Stream& stream, std::size_t parts, const dram::DramConfig& part);
 
 /// `Model` is dram::BurstMemory or dram::StreamMemory. All parts do the same at the same time, so
 /// one is simulated. Launches in flight take turns, burst by burst.

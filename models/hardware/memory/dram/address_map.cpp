@@ -75,6 +75,7 @@ AddressMap::AddressMap(const DramConfig& config) {
   channel_bits_ = bits_of(parts, Field::channel);
   const Slice& column = slices.at(static_cast<std::size_t>(Field::column));
   const unsigned top = column.shift + bits_of(parts, Field::column);
+  bursts_of_row_ = column.mask + 1;
   ranks_of_rows_ = std::uint64_t{1} << (channel_shift_ < top ? top - channel_bits_ : top);
 }
 

@@ -68,6 +68,23 @@ class AddressMap {
   /// Ranks in a channel, a power of two, after which all of the columns have been met and other
   /// rows come.
   [[nodiscard]] std::uint64_t ranks_of_rows() const { return ranks_of_rows_; }
+  /// Rows of different banks whose columns such ranks come to in turn.
+  [[nodiscard]] std::uint64_t rows_beside() const { return ranks_of_rows_ / bursts_of_row_; }
+  /// One burst of every row of a bank that the channel's bursts of rank from..to come to, `to` not
+  /// among them, in order; at the ends some more that share their columns.
+  template <class Look>
+  void for_rows(std::uint32_t channel, std::uint64_t from, std::uint64_t to, Look&& look) const {
+    const std::uint64_t beside = rows_beside();
+    for (std::uint64_t first = from / ranks_of_rows_ * ranks_of_rows_; first < to;
+         first += ranks_of_rows_) {
+      for (std::uint64_t i = 0; i < beside; ++i) {
+        const std::uint64_t last = first + i + ranks_of_rows_ - beside;
+        if (first + i < to && last >= from) {
+          look(burst_of(channel, first + i));
+        }
+      }
+    }
+  }
 
  private:
   struct Slice {
@@ -82,6 +99,7 @@ class AddressMap {
   std::uint64_t channel_mask_ = 0;
   std::uint64_t stripe_ = 0;
   std::uint64_t ranks_of_rows_ = 0;
+  std::uint64_t bursts_of_row_ = 0;
 };
 
 }  // namespace qfs::dram

@@ -61,6 +61,7 @@ class BurstChannel {
   /// When the last refresh was issued.
   [[nodiscard]] Tick refreshed() const { return refreshed_; }
   [[nodiscard]] std::uint32_t open_row(std::uint32_t bank) const { return queue_.open_row(bank); }
+  [[nodiscard]] std::vector<std::uint32_t> open_rows() const { return queue_.open_rows(); }
   /// Writes go before reads at the moment.
   [[nodiscard]] bool drains_writes() const { return drains_writes_; }
   void drain_writes(bool drains) { drains_writes_ = drains; }
@@ -83,6 +84,14 @@ class BurstChannel {
   /// All of the aftermath that matters from `at` on, if writes come or only reads.
   void note_aftermath(Tick at, bool writes, std::vector<std::uint64_t>& notes) const;
   void renumber(const Offered& offered, std::uint32_t channel);
+  /// From an access to the end of its data.
+  [[nodiscard]] Tick data_end(Direction direction) const {
+    return direction == Direction::read ? read_end_ : write_end_;
+  }
+  void stop_refreshes() { refresh_.stop(); }
+  /// Of a channel without requests: rows that the stream's next bursts need are open, as if they
+  /// had been looked at in time.
+  void open_ahead(const Offered& offered, std::size_t stream, std::uint64_t bursts);
   struct Seam {
     Tick to = 0;
     bool rows_closed = false;
@@ -117,6 +126,7 @@ class BurstChannel {
   bool step(Offered& offered, Tick limit);
   void count_open();
   void pretend(const Offered& offered, std::uint64_t bursts, std::span<const std::uint32_t> served);
+  void pretend_runs(const Offered& offered, std::size_t stream, std::uint64_t bursts);
   void fill(const Offered& offered);
   void skip_idle_refreshes(Tick limit);
   void choose();

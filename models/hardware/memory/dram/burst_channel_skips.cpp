@@ -77,7 +77,12 @@ void BurstChannel::pretend(const Offered& offered, std::uint64_t bursts,
   };
   for (std::size_t stream = 0; served.size() == 1 && stream < feed_.streams(); ++stream) {
     if (feed_.has_next(stream) && feed_.next(stream).transaction == served.front()) {
-      feed_.drop(offered, stream, bursts, open);
+      const Transaction& transaction = offered.transactions[served.front()].transaction;
+      if (transaction.stride > 0) {
+        feed_.drop(offered, stream, bursts, open);
+      } else {
+        pretend_runs(offered, stream, bursts);
+      }
       return;
     }
   }
@@ -95,6 +100,40 @@ void BurstChannel::pretend(const Offered& offered, std::uint64_t bursts,
   for (; bursts > 0 && feed_.take(offered, now_, allows, burst); --bursts) {
     open(burst.number);
   }
+}
+
+/// Of a stream of one run of bytes, or of two in turn: row by row.
+void BurstChannel::pretend_runs(const Offered& offered, std::size_t stream, std::uint64_t bursts) {
+  constexpr std::uint64_t in_turn = 64;  // bursts at the end that are looked at one by one
+  const auto open = [this](std::uint64_t number) {
+    const Place place = map_.place(number);
+    queue_.set_open_row(place.bank, place.row);
+  };
+  const Transaction& transaction = offered.transactions[feed_.next(stream).transaction].transaction;
+  const std::uint64_t at_once = bursts - std::min(bursts, in_turn);
+  const std::uint64_t of_half = transaction.alternates ? at_once / 2 : at_once;
+  const std::uint64_t piece = feed_.piece(stream);
+  const std::uint64_t halves = transaction.alternates ? 2 : 1;
+  for (std::uint64_t i = 0; i < halves && piece + i < transaction.pieces(); ++i) {
+    const std::uint64_t number =
+        i == 0 ? feed_.next(stream).number
+               : transaction.piece_address(piece + i) / config_.organisation.burst_bytes();
+    const std::uint64_t rank = map_.rank_in(number_, number);
+    map_.for_rows(number_, rank, rank + of_half, open);
+  }
+  if (at_once > 0) {
+    feed_.skip(offered, stream, static_cast<double>(at_once));
+  }
+  feed_.drop(offered, stream, bursts - at_once, open);
+}
+
+void BurstChannel::open_ahead(const Offered& offered, std::size_t stream, std::uint64_t bursts) {
+  BurstFeed ahead = feed_;
+  ahead.drop(offered, stream, bursts, [this](std::uint64_t number) {
+    const Place place = map_.place(number);
+    queue_.set_open_row(place.bank, place.row);
+  });
+  count_open();
 }
 
 void BurstChannel::count_open() {

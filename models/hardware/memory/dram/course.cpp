@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace qfs::dram {
 namespace {
@@ -23,7 +24,19 @@ Course::Course(std::span<const Tick> issued) {
   }
 }
 
+Course::Course(std::span<const Tick> issued, std::size_t period) : Course(issued) {
+  assert(period % grain == 0 && period >= grain && 2 * period <= issued.size());
+  const std::size_t repeated = issued.size() / 2 / period * period;
+  period_ = static_cast<double>(repeated);
+  slope_ = (at_.back() - at_[at_.size() - 1 - repeated / grain]) / period_;
+}
+
 double Course::ticks(double bursts) const {
+  if (const double over = bursts - (static_cast<double>(at_.size() - 1) * grains);
+      over > 0 && period_ > 0) {
+    const double back = std::ceil(over / period_) * period_;
+    return ticks(bursts - back) + back * slope_;
+  }
   const double where = bursts / grains;
   const std::size_t last = at_.size() - 1;
   if (where >= static_cast<double>(last)) {
@@ -34,6 +47,10 @@ double Course::ticks(double bursts) const {
 }
 
 double Course::bursts(double ticks) const {
+  if (const double over = ticks - at_.back(); over > 0 && period_ > 0) {
+    const double back = std::ceil(over / (period_ * slope_)) * period_;
+    return bursts(ticks - back * slope_) + back;
+  }
   if (ticks <= at_.front()) {
     return 0;
   }

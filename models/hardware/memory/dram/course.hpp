@@ -10,7 +10,8 @@
 namespace qfs::dram {
 
 /// A rising line through samples, one every few bursts, that goes on with the slope of its last
-/// half. Ticks count from some start at which nothing had been done.
+/// half, or, of a periodic one, as in the periods of its last half. Ticks count from some start at
+/// which nothing had been done.
 class Course {
  public:
   static constexpr std::size_t grain = 8;  // bursts from one sample to the next
@@ -18,6 +19,8 @@ class Course {
   Course() = default;
   /// Ticks at which burst 1, 2, ... was issued, never falling; at least two grains of them.
   explicit Course(std::span<const Tick> issued);
+  /// `period` a multiple of a grain, at most half of the bursts.
+  Course(std::span<const Tick> issued, std::size_t period);
 
   [[nodiscard]] double ticks(double bursts) const;
   [[nodiscard]] double bursts(double ticks) const;
@@ -35,6 +38,7 @@ class Course {
  private:
   std::vector<double> at_;  // by grains
   double slope_ = 1;        // ticks a burst
+  double period_ = 0;       // bursts; or 0
 };
 
 }  // namespace qfs::dram

@@ -30,6 +30,11 @@ class RefreshDuty {
     ++raised_;
     due_ = instant(raised_ + 1);
   }
+  /// No more of them.
+  void stop() {
+    mode_ = RefreshMode::off;
+    due_ = never;
+  }
   [[nodiscard]] bool is_owed() const { return owed_ > 0; }
   [[nodiscard]] bool of_one_bank() const { return mode_ == RefreshMode::per_bank; }
   /// The first bank of the rank whose turn it is, or the bank.

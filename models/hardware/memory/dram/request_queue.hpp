@@ -66,6 +66,8 @@ class RequestQueue {
 
   /// The row of the bank that is open, or no_row.
   [[nodiscard]] std::uint32_t open_row(std::uint32_t bank) const { return open_row_[bank]; }
+  /// By bank.
+  [[nodiscard]] const std::vector<std::uint32_t>& open_rows() const { return open_row_; }
   /// Of each bank the oldest request to its open row.
   [[nodiscard]] std::span<Candidate> hits(Direction direction) {
     return hits_[side(direction)].items();

@@ -112,6 +112,7 @@ void measure_seam(const DramConfig& config, Bench& bench, Tick horizon, Rates& r
 struct Refreshed {
   std::vector<Tick> accesses;
   std::vector<std::size_t> counts;
+  std::size_t first = 0;  // of the intervals that count
   double apart = 0;  // half of the ticks from the refresh of the first rank to that of the last
 
   [[nodiscard]] std::size_t intervals() const { return counts.empty() ? 0 : counts.size() - 1; }
@@ -139,21 +140,39 @@ Refreshed refreshed(std::span<const IssuedCommand> trace, Tick interval) {
   return run;
 }
 
-/// Several starts, spread over an interval: after each, the bursts of some intervals.
+/// One start, or several, spread over an interval: after each, the bursts of some intervals.
 struct Runs {
   std::vector<Refreshed> runs;
   Counters counters;
 };
 
+struct Plan {
+  std::size_t starts;
+  std::size_t intervals;
+  std::size_t first = 0;  // that counts
+};
+
+/// Streams that fight for banks take ten refreshes and more to find the pace that they keep, by
+/// which an end is reckoned (K and V in the same banks of LPDDR5: 977 or 992 bursts an interval, up
+/// to 1200 before).
+Plan plan_of(const DramConfig& config, const Mix& mix) {
+  if (mix.is_sequential()) {
+    return {1, 5};
+  }
+  const bool may_fight =
+      mix.streams.size() > 1 || halves_meet(config, AddressMap(config), mix.streams.front());
+  return may_fight ? Plan{1, 24, 12} : Plan{3, 4};
+}
+
 Runs run_through_refreshes(const DramConfig& config, const Mix& mix, Tick interval) {
-  const std::size_t starts = mix.is_sequential() ? 1 : (mix.streams.size() == 1 ? 3 : 2);
-  const std::size_t intervals = mix.is_sequential() ? 5 : (mix.streams.size() == 1 ? 4 : 8);
+  const Plan plan = plan_of(config, mix);
   Runs runs;
-  for (std::size_t i = 0; i < starts; ++i) {
-    Bench bench(config, mix, interval * static_cast<Tick>(i) / static_cast<Tick>(starts));
-    bench.run_to(static_cast<Tick>(intervals + 1) * interval + interval / 2);
+  for (std::size_t i = 0; i < plan.starts; ++i) {
+    Bench bench(config, mix, interval * static_cast<Tick>(i) / static_cast<Tick>(plan.starts));
+    bench.run_to(static_cast<Tick>(plan.intervals + 1) * interval + interval / 2);
     runs.counters += bench.channel.counters();
     runs.runs.push_back(refreshed(bench.trace, interval));
+    runs.runs.back().first = plan.first;
   }
   return runs;
 }
@@ -162,13 +181,13 @@ void note_intervals(const Runs& runs, Tick interval, Rates& rates) {
   double bursts = 0;
   double count = 0;
   for (const Refreshed& run : runs.runs) {
-    for (std::size_t k = 0; k < run.intervals(); ++k) {
+    for (std::size_t k = run.first; k < run.intervals(); ++k) {
       bursts += static_cast<double>(run.bursts(k));
       ++count;
     }
   }
   rates.interval = static_cast<double>(interval);
-  rates.of_interval = bursts / count;
+  rates.of_interval.mean = bursts / count;
   rates.apart = runs.runs.front().apart;
 }
 
@@ -178,14 +197,14 @@ std::vector<double> mean_course(const Runs& runs, Tick interval) {
   std::size_t fewest = SIZE_MAX;
   double count = 0;
   for (const Refreshed& run : runs.runs) {
-    for (std::size_t k = 0; k < run.intervals(); ++k) {
+    for (std::size_t k = run.first; k < run.intervals(); ++k) {
       fewest = std::min(fewest, run.bursts(k));
       ++count;
     }
   }
   std::vector<double> mean(fewest, 0);
   for (const Refreshed& run : runs.runs) {
-    for (std::size_t k = 0; k < run.intervals(); ++k) {
+    for (std::size_t k = run.first; k < run.intervals(); ++k) {
       const Tick due = static_cast<Tick>(k + 1) * interval - 1;
       for (std::size_t n = 0; n < fewest; ++n) {
         mean[n] += static_cast<double>(run.accesses[run.counts[k] + n] - due) / count;
@@ -210,41 +229,77 @@ void take_mean_course(const Runs& runs, Tick interval, Rates& rates) {
     since_start.push_back(static_cast<Tick>(tick - rates.restarts.mean));
   }
   rates.course = Course(since_start);
-  rates.lost_before = rates.course.bursts(rates.interval - rates.restarts.mean) - rates.of_interval;
+  rates.lost_before =
+      rates.course.bursts(rates.interval - rates.restarts.mean) - rates.of_interval.mean;
 }
 
-/// Lets a sequential stream meet a refresh at places all over its rows.
+/// Mean ticks by which bursts from..to after a refresh come later than after a start at its
+/// instant.
+double later(const Refreshed& run, double due, double phase, std::pair<double, double> bursts,
+             const Rates& rates) {
+  double sum = 0;
+  for (double n = bursts.first; n < bursts.second; ++n) {
+    const Tick at = run.accesses[run.counts.front() + static_cast<std::size_t>(n) - 1];
+    sum += static_cast<double>(at) - due - rates.course.ticks_from(phase, n);
+  }
+  return sum / (bursts.second - bursts.first);
+}
+
+/// Parts that nothing fell into get the mean of the others.
+ByPhase by_phase(std::vector<double> sums, const std::vector<int>& counts) {
+  ByPhase of;
+  double filled = 0;
+  for (std::size_t part = 0; part < sums.size(); ++part) {
+    if (counts[part] > 0) {
+      sums[part] /= counts[part];
+      of.mean += sums[part];
+      ++filled;
+    }
+  }
+  of.mean /= filled;
+  for (std::size_t part = 0; part < sums.size(); ++part) {
+    sums[part] = counts[part] > 0 ? sums[part] : of.mean;
+  }
+  of.by_phase = std::move(sums);
+  return of;
+}
+
+/// Lets a sequential stream meet a refresh at places all over its rows, and then another one.
 void measure_restarts(const DramConfig& config, Mix mix, Rates& rates) {
-  constexpr std::size_t parts = 32;
+  constexpr std::size_t parts = 64;
   constexpr double seen_from = 64;  // bursts after the refresh
-  const double seen_to = seen_from + rates.period;
+  constexpr std::size_t samples = 16;
   const AddressMap map(config);
   const double due = rates.interval - 1;
   const double lead = rates.course.ticks(rates.period + settling_bursts(config));
-  std::vector<double> sums(parts, 0);
+  std::vector<double> restarts(parts, 0);
+  std::vector<double> bursts(parts, 0);
   std::vector<int> counts(parts, 0);
+  rates.catches_up.assign(samples + 1, 0);
   for (std::size_t part = 0; part < parts; ++part) {
     const double start = rates.period * static_cast<double>(part) / parts;
     mix.streams.front().address = map.burst_of(mix.channel, static_cast<std::uint64_t>(start)) *
                                   config.organisation.burst_bytes();
     Bench bench(config, mix, static_cast<Tick>(std::max(0.0, due - lead)));
-    bench.run_to(static_cast<Tick>(due + 2 * rates.restarts.mean + rates.course.ticks(seen_to)));
+    bench.run_to(static_cast<Tick>(due + 1.2 * rates.interval));
     const Refreshed run = refreshed(bench.trace, static_cast<Tick>(rates.interval));
-    const std::size_t before = run.counts.front();
-    const double phase = std::fmod(start + static_cast<double>(before), rates.period);
-    double sum = 0;
-    for (double n = seen_from; n < seen_to; ++n) {
-      const Tick at = run.accesses[before + static_cast<std::size_t>(n) - 1];
-      sum += static_cast<double>(at) - due - rates.course.ticks_from(phase, n);
-    }
+    const double phase = std::fmod(start + static_cast<double>(run.counts.front()), rates.period);
     const auto where = static_cast<std::size_t>(phase / rates.period * parts);
-    sums[where] += sum / (seen_to - seen_from);
+    const double begun = later(run, due, phase, {seen_from, seen_from + rates.period}, rates);
+    const auto all = static_cast<double>(run.bursts(0));
+    for (std::size_t k = 0; k <= samples; ++k) {
+      const double middle = std::clamp(all * static_cast<double>(k) / samples,
+                                       seen_from + rates.period / 2, all - rates.period / 2);
+      const double from = std::ceil(middle - rates.period / 2);
+      rates.catches_up[k] +=
+          (begun - later(run, due, phase, {from, from + rates.period}, rates)) / parts;
+    }
+    restarts[where] += begun;
+    bursts[where] += all;
     ++counts[where];
   }
-  for (std::size_t part = 0; part < parts; ++part) {
-    sums[part] = counts[part] > 0 ? sums[part] / counts[part] : rates.restarts.mean;
-  }
-  rates.restarts.by_phase = std::move(sums);
+  rates.restarts = by_phase(std::move(restarts), counts);
+  rates.of_interval = by_phase(std::move(bursts), counts);
 }
 
 /// Of runs with refreshes of all banks, beyond what goes with bursts.
@@ -294,6 +349,9 @@ bool note_start(const DramConfig& config, const Mix& mix, const Bench& bench, Ra
   const std::uint64_t period = AddressMap(config).ranks_of_rows();
   if (mix.is_sequential() && 2 * period <= accesses.size()) {
     rates.period = static_cast<double>(period);
+    if (config.controller.refresh != RefreshMode::per_bank) {  // which keeps other times
+      rates.course = Course(accesses, period);
+    }
   }
   return true;
 }

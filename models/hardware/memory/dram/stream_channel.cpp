@@ -67,6 +67,8 @@ void StreamChannel::advance(Tick limit, RateBook& book) {
     find_active();
     if (active_.empty()) {
       advance_exactly(std::min(limit, channel_.feed().arrival_after(at_)));
+    } else if (limit == never && serve_lone(book)) {
+      continue;
     } else if (!begin_as_before(limit, book) && (!is_settled(book) || !leave_out(limit))) {
       advance_exactly(std::min(limit, at_ + step));
     }
@@ -126,10 +128,17 @@ bool StreamChannel::others_wait() const {
   return channel_.has_others(flowing_, {!reads, !reads || refreshes});
 }
 
+bool StreamChannel::is_worth_while(double bursts) const {
+  const bool may_fight =
+      active_.size() > 1 ||
+      halves_meet(config_, map_, offered_.transactions[flowing_.front()].transaction);
+  return bursts >= (may_fight ? least_of_fight : least_leap());
+}
+
 /// Whether a leap is worth while, and what it needs is known.
 bool StreamChannel::is_settled(RateBook& book) {
   if (at_ - std::max(changed_, refreshed_) < settling_ticks_ || channel_.owes_refresh() ||
-      bursts_to_leave_out() < least_leap() || others_wait()) {
+      !is_worth_while(bursts_to_leave_out()) || others_wait()) {
     return false;
   }
   if (rates_ == nullptr) {
@@ -158,6 +167,23 @@ double StreamChannel::bursts_to_leave_out() const {
 double StreamChannel::rank() const {
   const std::uint64_t next = map_.rank_in(number_, channel_.feed().next(active_.front()).number);
   return static_cast<double>(next - channel_.waiting(flowing_.front()));
+}
+
+/// Whether a sequential stream finds rows open that it has to close, of these, at its next changes
+/// of rows from a rank on, through all banks. A row that it has opened ahead is told as the next.
+std::vector<bool> StreamChannel::finds_open(double rank,
+                                            std::span<const std::uint32_t> rows) const {
+  const auto period = static_cast<std::uint64_t>(rates_->period);
+  const bool is_known = period > 1 && map_.has_stripes();
+  const std::uint64_t round = is_known ? map_.rank_in(0, map_.bursts_of_stripe()) : 0;
+  const std::uint64_t first = static_cast<std::uint64_t>(rank) / period * period;
+  std::vector<bool> open(round / period, true);
+  for (std::size_t i = open.size(); i-- > 0;) {
+    const Place place = map_.place(map_.burst_of(number_, first + (i + 1) * period));
+    const bool is_ahead = rows[place.bank] == place.row;
+    open[i] = is_ahead && i + 1 < open.size() ? open[i + 1] : rows[place.bank] != no_row;
+  }
+  return open;
 }
 
 /// The next arrival that changes what goes on. A few writes do not while reads do: the controller
@@ -221,8 +247,12 @@ void StreamChannel::take(const Leap& over) {
 }
 
 bool StreamChannel::leave_out(Tick limit) {
-  const Standing standing{at_, channel_.next_refresh(), static_cast<double>(channel_.banks_open()),
-                          rank(), settling_};
+  const Standing standing{at_,
+                          channel_.next_refresh(),
+                          static_cast<double>(channel_.banks_open()),
+                          rank(),
+                          settling_,
+                          finds_open(rank(), channel_.open_rows())};
   const std::optional<Leap> over = leap_from(standing, bursts_to_leave_out(), limit);
   if (over) {
     take(*over);

@@ -1,9 +1,11 @@
 // One channel of the stream tier: the command-level channel, which leaves out what repeats itself.
 //
 // Exact: the first and last few hundred bursts of every transaction, with whatever is in flight
-// beside it, and all of a transaction that is not much longer. Left out: bursts between, which go
-// by at the rates of the mix of active streams (stream_rates.hpp). Refreshes fall on the clock. A
-// beginning or an end like an earlier one is not simulated again (episodes.hpp).
+// beside it, and all of a transaction that is not much longer. Of streams that may fight for banks
+// some thousand bursts more: it takes them that long to find their pace, which depends on how they
+// came to stand to each other. Left out: bursts between, which go by at the rates of the mix of
+// active streams (stream_rates.hpp). Refreshes fall on the clock. A beginning or an end like an
+// earlier one is not simulated again (episodes.hpp).
 #pragma once
 
 #include <cstdint>
@@ -49,6 +51,7 @@ class StreamChannel {
   [[nodiscard]] double least_leap() const;
   [[nodiscard]] bool flows(Direction direction) const;
   [[nodiscard]] bool others_wait() const;
+  [[nodiscard]] bool is_worth_while(double bursts) const;
   bool is_settled(RateBook& book);
   /// From where the channel stands, or would after some more bursts.
   [[nodiscard]] std::optional<Leap> leap_from(const Standing& standing, double bursts,
@@ -65,18 +68,33 @@ class StreamChannel {
   [[nodiscard]] std::vector<Scene::Name> names_of_rows(const Scene& scene) const;
   [[nodiscard]] std::vector<std::uint32_t> rows_of(std::span<const Scene::Name> names,
                                                    const Scene& scene) const;
+  [[nodiscard]] bool is_untouched(std::size_t stream) const;
+  [[nodiscard]] bool is_lone() const;
+  [[nodiscard]] double least_of_lone() const;
+  struct Begun {
+    Standing standing;
+    std::uint64_t served = 0;
+  };
+  [[nodiscard]] Standing start_by_rates() const;
+  [[nodiscard]] bool starts_by_rates() const;
+  std::optional<Begun> begin_lone(RateBook& book);
+  bool serve_lone(RateBook& book);
   [[nodiscard]] Tick next_to_heed() const;
   [[nodiscard]] double bursts_to_leave_out() const;
   [[nodiscard]] double rank() const;
+  [[nodiscard]] std::vector<bool> finds_open(double rank,
+                                             std::span<const std::uint32_t> rows) const;
   [[nodiscard]] Transaction rest_of(std::size_t stream) const;
   [[nodiscard]] std::uint64_t ahead_of_rest(std::size_t stream, std::uint64_t part) const;
   [[nodiscard]] Mix mix() const;
 
   // Bursts that are worth a leap: about what it costs; of streams that meet in banks now and then,
-  // enough that the mean holds.
+  // enough that the mean holds. Of those that may fight for banks more have to be left, which cost
+  // some milliseconds of host time otherwise.
   static constexpr double least_of_sequential = 128;
   static constexpr double least_of_one = 1024;
   static constexpr double least_of_several = 2048;
+  static constexpr double least_of_fight = 6144;
 
   DramConfig config_;
   std::uint32_t number_;

@@ -24,7 +24,7 @@ bool StreamChannel::is_beginning() const {
 }
 
 bool StreamChannel::begin_as_before(Tick limit, RateBook& book) {
-  if (!is_beginning() || bursts_to_leave_out() < settling_ + least_leap() ||
+  if (!is_beginning() || !is_worth_while(bursts_to_leave_out() - settling_) ||
       std::min(limit, channel_.feed().arrival_after(at_)) <= at_ + 2 * settling_ticks_) {
     return false;
   }
@@ -42,13 +42,18 @@ bool StreamChannel::begin_as_before(Tick limit, RateBook& book) {
   const std::shared_ptr<const Beginning> begun = beginning(scene, book);
   const auto open = std::ranges::count_if(begun->rows, [](Scene::Name name) { return name != 0; });
   const auto served = static_cast<double>(begun->bursts);
-  const Standing standing{at_ + begun->ticks, channel_.next_refresh(), static_cast<double>(open),
-                          rank() + served, settling_};
+  const std::vector<std::uint32_t> rows = rows_of(begun->rows, scene);
+  const Standing standing{at_ + begun->ticks,
+                          channel_.next_refresh(),
+                          static_cast<double>(open),
+                          rank() + served,
+                          settling_,
+                          finds_open(rank() + served, rows)};
   const std::optional<Leap> over = leap_from(standing, bursts_to_leave_out() - served, limit);
   if (!over) {
     return false;
   }
-  channel_.set_open_rows(rows_of(begun->rows, scene));
+  channel_.set_open_rows(rows);
   channel_.count(begun->counters);
   channel_.feed().drop(offered_, active_.front(), begun->bursts, [](std::uint64_t) {});
   channel_.drain_writes(channel_.feed().next(active_.front()).direction == Direction::write);
@@ -61,6 +66,7 @@ std::shared_ptr<const Beginning> StreamChannel::beginning(const Scene& scene, Ra
   if (known == nullptr) {
     StreamChannel trial = *this;
     trial.channel_.reset_counters();
+    trial.channel_.stop_refreshes();
     trial.channel_.advance(trial.offered_, at_ + settling_ticks_, nullptr);
     Beginning begun;
     begun.ticks = std::max(trial.channel_.now(), at_ + settling_ticks_ + 1) - at_;

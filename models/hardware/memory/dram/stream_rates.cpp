@@ -8,6 +8,17 @@
 
 namespace qfs::dram {
 
+bool halves_meet(const DramConfig& config, const AddressMap& map, const Transaction& stream) {
+  if (!stream.alternates) {
+    return false;
+  }
+  const Organisation& parts = config.organisation;
+  const std::uint64_t queue = config.controller.read_queue * parts.channels * parts.burst_bytes();
+  const std::uint64_t stripe = map.bursts_of_stripe() * parts.burst_bytes();
+  const std::uint64_t apart = (stream.second - stream.address) % stripe;
+  return std::min(apart, stripe - apart) < stream.piece + queue;
+}
+
 std::shared_ptr<const Rates> RateBook::of(const Mix& mix) {
   constexpr std::size_t most = 4096;  // some 10 kB each
   Key key = mix.ahead;
@@ -41,6 +52,18 @@ std::shared_ptr<RateBook> shared_rate_book(const DramConfig& config) {
     books.pop_front();
   }
   return books.emplace_back(std::make_shared<RateBook>(config));
+}
+
+double Rates::restart(double phase, double bursts) const {
+  const double start = restarts.at(phase / period);
+  if (catches_up.empty()) {
+    return start;
+  }
+  const auto parts = static_cast<double>(catches_up.size() - 1);
+  const double at = std::clamp(bursts / of_interval.mean, 0.0, 1.0) * parts;
+  const auto part = static_cast<std::size_t>(std::min(at, parts - 1));
+  const double share = at - static_cast<double>(part);
+  return start - catches_up[part] - share * (catches_up[part + 1] - catches_up[part]);
 }
 
 void leap(BurstChannel& channel, const Offered& offered, std::span<const std::size_t> streams,

@@ -28,9 +28,12 @@ struct Mix {
   }
 };
 
-/// A refresh of all banks is a start that much after its instant. Of a sequential stream it depends
-/// on where in its rows the refresh finds it: a row just opened has to stay so for a while.
-struct Restarts {
+/// Whether an alternating stream may fight with itself for banks: what a piece of one half and the
+/// queue reach of it lies, but for whole stripes, where the other half is.
+bool halves_meet(const DramConfig& config, const AddressMap& map, const Transaction& stream);
+
+/// What depends, of a sequential stream, on where in its rows it is.
+struct ByPhase {
   double mean = 0;
   std::vector<double> by_phase;  // equal parts of a period; or none
 
@@ -56,28 +59,34 @@ struct RowCommands {
 
 /// Of one channel; times are ticks. A start finds all banks closed and nothing waiting.
 struct Rates {
-  bool is_known = false;    // the channel gets bursts of every stream
-  Course course;            // after a start, without refresh
-  double period = 1;        // bursts after which a sequential stream changes rows; 1: another mix
-  double interval = 0;      // from one refresh of all banks to the next; 0: there are none
-  double of_interval = 0;   // bursts in it, on average
-  double lost_before = 0;   // bursts that the next refresh delays
-  Restarts restarts;        // after a refresh
-  double apart = 0;         // the last rank restarts that much later than all do on average
-  double seam = 0;          // what a leap costs
-  double most_open = 0;     // banks
-  double opened_after = 0;  // bursts after a start until about as many are
-  std::vector<double> open_at;  // banks, by grains of the course
+  bool is_known = false;   // the channel gets bursts of every stream
+  Course course;           // after a start, without refresh
+  double period = 1;       // bursts after which a sequential stream changes rows; 1: another mix
+  double interval = 0;     // from one refresh of all banks to the next; 0: there are none
+  ByPhase of_interval;     // bursts in it, by where the refresh finds the stream
+  double lost_before = 0;  // bursts that the next refresh delays
+  ByPhase restarts;        // a refresh is a start that much after its instant: a row just opened
+                           // has to stay so for a while
+  std::vector<double> catches_up;  // by how many ticks that becomes less, by parts of an interval
+  double apart = 0;                // the last rank restarts that much later than all do on average
+  double seam = 0;                 // what a leap costs
+  double most_open = 0;            // banks
+  double opened_after = 0;         // bursts after a start until about as many are
+  std::vector<double> open_at;     // banks, by grains of the course
   RowCommands activates;
   RowCommands precharges;
   std::vector<double> shares;  // of the bursts, by stream
 
-  [[nodiscard]] double restart(double phase) const { return restarts.at(phase / period); }
+  [[nodiscard]] double bursts_after_refresh(double phase) const {
+    return of_interval.at(phase / period);
+  }
+  /// For the burst that is so many after the refresh.
+  [[nodiscard]] double restart(double phase, double bursts) const;
   [[nodiscard]] bool is_opened(double banks) const { return banks >= 0.9 * most_open; }
 };
 
 /// Mixes that have been measured: a pure function that remembers, so that results do not depend on
-/// what was asked before. A measurement simulates a dozen refresh intervals of one channel: some
+/// what was asked before. A measurement simulates some dozen refresh intervals of one channel: some
 /// milliseconds.
 class RateBook {
  public:
