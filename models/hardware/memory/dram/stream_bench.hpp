@@ -6,9 +6,10 @@
 namespace qfs::dram {
 
 /// Endless streams. A sequential one is followed through a start without refresh, through six
-/// refreshes, and to 64 places in its rows at which a refresh finds it. Streams that meet in banks
-/// now and then have no such order: of them the mean over several starts and refreshes is taken, of
-/// those that may fight for banks the mean over the intervals after the twelfth.
+/// refreshes, and to 32 places in its rows at which a refresh finds it, and on to the next one.
+/// Streams that meet in banks now and then have no such order: of them the mean over several starts
+/// and refreshes is taken, of those that may fight for banks the mean over the intervals after the
+/// twelfth.
 Rates measure(const DramConfig& config, const Mix& mix);
 
 }  // namespace qfs::dram

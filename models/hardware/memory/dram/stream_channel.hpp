@@ -4,7 +4,8 @@
 // beside it, and all of a transaction that is not much longer. Of streams that may fight for banks
 // some thousand bursts more: it takes them that long to find their pace, which depends on how they
 // came to stand to each other. Left out: bursts between, which go by at the rates of the mix of
-// active streams (stream_rates.hpp). Refreshes fall on the clock. A beginning or an end like an
+// active streams (stream_rates.hpp); and but for the last few bursts all of a long transaction that
+// nothing is beside (stream_lone.cpp). Refreshes fall on the clock. A beginning or an end like an
 // earlier one is not simulated again (episodes.hpp).
 #pragma once
 

@@ -1,6 +1,7 @@
 // How a channel of the stream tier begins and ends transactions as it did before.
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 #include "hardware/memory/dram/stream_channel.hpp"
@@ -64,12 +65,18 @@ bool StreamChannel::begin_as_before(Tick limit, RateBook& book) {
 std::shared_ptr<const Beginning> StreamChannel::beginning(const Scene& scene, RateBook& book) {
   std::shared_ptr<const Beginning> known = book.episodes().beginnings.of(scene.notes());
   if (known == nullptr) {
+    const Tick step = 8 * static_cast<Tick>(std::ceil(rates_->course.slope()));
     StreamChannel trial = *this;
     trial.channel_.reset_counters();
     trial.channel_.stop_refreshes();
-    trial.channel_.advance(trial.offered_, at_ + settling_ticks_, nullptr);
+    Tick until = at_ + settling_ticks_;
+    trial.channel_.advance(trial.offered_, until, nullptr);
+    // A leap does not begin where rows are about to change.
+    while (good_place(config_, *rates_, trial.rank()) != trial.rank()) {
+      trial.channel_.advance(trial.offered_, until += step, nullptr);
+    }
     Beginning begun;
-    begun.ticks = std::max(trial.channel_.now(), at_ + settling_ticks_ + 1) - at_;
+    begun.ticks = std::max(trial.channel_.now(), until + 1) - at_;
     begun.counters = trial.channel_.counters();
     begun.bursts = begun.counters.bursts();
     begun.rows = trial.names_of_rows(scene);
