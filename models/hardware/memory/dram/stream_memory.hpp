@@ -11,10 +11,10 @@
 //
 // Against BurstMemory (tests/dram/stream.cpp prints the tables; lengths to 64 MiB) the median
 // deviation is below 0.1 %. Of reads and writes of 64 KiB and more in sequence 99 of 100 are within
-// 0.1 to 0.9 %, the others off by that refresh. Streams that fight for banks look for their pace
-// for ten refresh intervals and more under the command-level model: 99 of 100 are within 0.4 to 3.5
-// %, by standard, single ones off by up to 16 %. Activates are right by 1 % on average, by up to a
-// half for a single short read.
+// 0.1 to 1 %, the others off by that refresh. Streams that fight for banks look for their pace for
+// ten refresh intervals and more under the command-level model: 99 of 100 are within 1 to 4 %, by
+// standard, single ones off by up to 16 %. Activates are right by 1 % on average, by up to a half
+// for a single short read.
 
 #pragma once
 
