@@ -46,7 +46,7 @@ class Instant : public sc_core::sc_module {
   std::vector<Turn> running_;  // of the stage at work
   bool is_looking_ = false;
   sc_core::sc_event ev_look_;
-  std::vector<std::unique_ptr<sc_core::sc_event>> ev_done_;  // that no thread waits for now
+  std::vector<std::unique_ptr<sc_core::sc_event>> ev_done_;  // free to be waited for
 };
 
 }  // namespace qfs

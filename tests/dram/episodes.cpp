@@ -90,8 +90,8 @@ TEST_CASE("a memory that remembers and one that does not say the same") {
     const std::size_t beginnings = book->episodes().beginnings.size();
     CHECK(endings > 0);
     CHECK(beginnings > 0);
-    // Many launches found theirs: there were three ends and two beginnings a layer at least.
-    CHECK(2 * endings < 5 * layers);
+    // Most launches found theirs: there were three ends and two beginnings a layer at least.
+    CHECK(endings < 2 * layers);
     CHECK(beginnings < layers);
     CHECK(run_layers(StreamMemory(config, book), layers) == first);
     CHECK(book->episodes().endings.size() == endings);

@@ -96,6 +96,7 @@ class StreamChannel {
   static constexpr double least_of_one = 1024;
   static constexpr double least_of_several = 2048;
   static constexpr double least_of_fight = 6144;
+  static constexpr double kept_of_lone = 4;  // bursts, which are simulated and not remembered
 
   DramConfig config_;
   std::uint32_t number_;

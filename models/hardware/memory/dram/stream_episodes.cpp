@@ -100,8 +100,9 @@ bool StreamChannel::is_ending() const {
         (feed.has_next(stream) &&
          offered_.transactions[feed.next(stream).transaction].transaction.is_contiguous());
   }
-  return feed.most_left(offered_) <
-         settling_ + (is_contiguous ? least_of_sequential : least_of_one);
+  const double left = feed.most_left(offered_);
+  return left > kept_of_lone &&
+         left < settling_ + (is_contiguous ? least_of_sequential : least_of_one);
 }
 
 bool StreamChannel::end_as_before(RateBook& book) {

@@ -10,7 +10,6 @@
 namespace qfs::dram {
 namespace {
 
-constexpr double kept = 4;  // bursts, which are simulated
 // Times that it takes a channel to settle. Of two halves in turn the pace is known less well.
 constexpr double least_of_lone_run = 6;
 constexpr double least_of_lone_pieces = 64;
@@ -139,7 +138,7 @@ bool StreamChannel::serve_lone(RateBook& book) {
   const Direction direction = channel_.feed().next(stream).direction;
   channel_.drain_writes(direction == Direction::write);
   const bool is_last = channel_.feed().transaction(stream) + 1 == offered_.streams[stream].size();
-  const double left = bursts - static_cast<double>(begun->served) - (is_last ? kept : 0);
+  const double left = bursts - static_cast<double>(begun->served) - (is_last ? kept_of_lone : 0);
   const Leap over = Outlook(*rates_, begun->standing).leap_over(left, true);
   take(over);
   const bool is_over =
