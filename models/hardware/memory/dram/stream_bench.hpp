@@ -12,4 +12,8 @@ namespace qfs::dram {
 /// twelfth.
 Rates measure(const DramConfig& config, const Mix& mix);
 
+/// The mean over several arrivals of the writes, without refresh, beside the one stream of a mix,
+/// which comes to all channels.
+WriteDrain measure_drain(const DramConfig& config, const Mix& mix, const Transaction& writes);
+
 }  // namespace qfs::dram

@@ -38,6 +38,7 @@ std::uint32_t StreamChannel::start(const Transaction& transaction, Tick arrival)
   }
   offered_.streams[transaction.stream].push_back(id);
   flowing_.clear();  // whose numbers may be others' now
+  drained_ = nothing;
   return id;
 }
 
@@ -89,11 +90,18 @@ void StreamChannel::find_active() {
   const BurstFeed& feed = channel_.feed();
   std::vector<std::uint32_t> flowing;
   active_.clear();
+  bool are_reads = false;
   for (std::size_t stream = 0; stream < feed.streams(); ++stream) {
     if (feed.is_active(stream, at_)) {
       active_.push_back(stream);
-      flowing.push_back(feed.next(stream).transaction);
+      are_reads = are_reads || feed.next(stream).direction == Direction::read;
     }
+  }
+  if (are_reads) {
+    std::erase(active_, drained_);
+  }
+  for (const std::size_t stream : active_) {
+    flowing.push_back(feed.next(stream).transaction);
   }
   if (flowing != flowing_) {
     flowing_ = std::move(flowing);
@@ -186,6 +194,22 @@ std::vector<bool> StreamChannel::finds_open(double rank,
   return open;
 }
 
+/// Bursts that a stream has left, if they are all written.
+double StreamChannel::writes_of(std::size_t stream) const {
+  const BurstFeed& feed = channel_.feed();
+  const std::vector<std::uint32_t>& order = offered_.streams[stream];
+  double bursts = 0;
+  for (std::size_t i = feed.transaction(stream); i < order.size(); ++i) {
+    const Progress& progress = offered_.transactions[order[i]];
+    if (progress.transaction.direction == Direction::read) {
+      return static_cast<double>(uncounted);
+    }
+    bursts += std::ceil(i == feed.transaction(stream) ? feed.left(offered_, stream)
+                                                      : feed.bursts_of(progress));
+  }
+  return bursts;
+}
+
 /// The next arrival that changes what goes on. A few writes do not while reads do: the controller
 /// keeps them until no reads are left. They can as well arrive with the last of these.
 Tick StreamChannel::next_to_heed() const {
@@ -194,17 +218,17 @@ Tick StreamChannel::next_to_heed() const {
   auto writes = static_cast<double>(channel_.queued(Direction::write));
   Tick next = never;
   for (std::size_t stream = 0; stream < feed.streams(); ++stream) {
-    if (!feed.has_next(stream) || feed.arrival(stream) <= at_) {
+    if (!feed.has_next(stream)) {
       continue;
     }
-    bool can_wait = only_reads;
-    const std::vector<std::uint32_t>& order = offered_.streams[stream];
-    for (std::size_t i = feed.transaction(stream); i < order.size() && can_wait; ++i) {
-      const Progress& progress = offered_.transactions[order[i]];
-      writes += std::ceil(feed.bursts_of(progress));
-      can_wait = progress.transaction.direction == Direction::write &&
-                 writes < static_cast<double>(config_.controller.write_drain_from);
+    const bool is_here = feed.arrival(stream) <= at_;
+    if (is_here && feed.next(stream).direction == Direction::read) {
+      continue;
     }
+    writes += writes_of(stream);
+    const bool can_wait =
+        is_here ||
+        (only_reads && writes < static_cast<double>(config_.controller.write_drain_from));
     next = can_wait ? next : std::min(next, feed.arrival(stream));
   }
   return next;

@@ -5,8 +5,8 @@
 // some thousand bursts more: it takes them that long to find their pace, which depends on how they
 // came to stand to each other. Left out: bursts between, which go by at the rates of the mix of
 // active streams (stream_rates.hpp); and but for the last few bursts all of a long transaction that
-// nothing is beside (stream_lone.cpp). Refreshes fall on the clock. A beginning or an end like an
-// earlier one is not simulated again (episodes.hpp).
+// nothing is beside, or only writes that are drained in between (stream_lone.cpp). Refreshes fall
+// on the clock. A beginning or an end like an earlier one is not simulated again (episodes.hpp).
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,10 @@ class StreamChannel {
   /// Lets another transaction have the number, if all of this one has been served.
   bool forget(std::uint32_t transaction);
 
+  /// Whether writes that arrive later may be told before the channel has come there: it takes them
+  /// into account when it looks ahead.
+  [[nodiscard]] bool awaits_writes() const;
+
   /// Bursts left out are not counted; their row commands are estimated.
   [[nodiscard]] Counters counters() const;
   void reset_counters();
@@ -52,6 +56,7 @@ class StreamChannel {
   [[nodiscard]] double least_leap() const;
   [[nodiscard]] bool flows(Direction direction) const;
   [[nodiscard]] bool others_wait() const;
+  [[nodiscard]] double writes_of(std::size_t stream) const;
   [[nodiscard]] bool is_worth_while(double bursts) const;
   bool is_settled(RateBook& book);
   /// From where the channel stands, or would after some more bursts.
@@ -72,6 +77,17 @@ class StreamChannel {
   [[nodiscard]] bool is_untouched(std::size_t stream) const;
   [[nodiscard]] bool is_lone() const;
   [[nodiscard]] double least_of_lone() const;
+  /// Writes that come while a stream by itself is read, and are too many to be kept until its end.
+  struct WritesBetween {
+    std::size_t stream = 0;
+    Tick arrival = 0;
+    std::uint64_t bursts = 0;
+    std::shared_ptr<const WriteDrain> drain = nullptr;
+  };
+  [[nodiscard]] std::optional<WritesBetween> writes_between() const;
+  [[nodiscard]] Transaction at_place_of_kind(const Transaction& writes) const;
+  bool find_drain(WritesBetween& writes, double left, RateBook& book) const;
+  void leave_out(const WritesBetween& writes);
   struct Begun {
     Standing standing;
     std::uint64_t served = 0;
@@ -114,6 +130,8 @@ class StreamChannel {
   std::vector<std::size_t> active_;     // streams
   std::vector<std::uint32_t> flowing_;  // their transactions
   std::shared_ptr<const Rates> rates_;  // of the mix, once asked for
+  static constexpr std::size_t nothing = SIZE_MAX;
+  std::size_t drained_ = nothing;  // the stream whose last writes wait until no reads are left
 
   double activates_left_out_ = 0;
   double precharges_left_out_ = 0;

@@ -12,7 +12,8 @@ namespace {
 
 // Times that it takes a channel to settle. Of two halves in turn the pace is known less well.
 constexpr double least_of_lone_run = 6;
-constexpr double least_of_lone_pieces = 64;
+constexpr double least_of_lone_halves = 16;
+constexpr double least_of_lone_pieces = 64;  // at a stride, or halves that may fight for banks
 
 }  // namespace
 
@@ -31,13 +32,73 @@ bool StreamChannel::is_untouched(std::size_t stream) const {
   return false;
 }
 
-/// A long transaction of which nothing has been taken, while nothing else is there or to come
-/// before its end; others may follow in its stream. Refreshes of single banks would each delay it
-/// in their own way.
+/// A long transaction of which nothing has been taken, while nothing else is there; others may
+/// follow in its stream. Refreshes of single banks would each delay it in their own way.
 bool StreamChannel::is_lone() const {
   return config_.controller.refresh != RefreshMode::per_bank && active_.size() == 1 &&
-         channel_.is_idle() && map_.has_stripes() && next_to_heed() == never &&
-         is_untouched(active_.front());
+         channel_.is_idle() && map_.has_stripes() && is_untouched(active_.front());
+}
+
+/// If that is all that is to come, beside what follows in the active stream, which runs through
+/// all channels.
+std::optional<StreamChannel::WritesBetween> StreamChannel::writes_between() const {
+  constexpr std::uint64_t most = 4096;  // bursts
+  const BurstFeed& feed = channel_.feed();
+  std::optional<WritesBetween> writes;
+  for (std::size_t stream = 0; stream < feed.streams(); ++stream) {
+    if (stream == active_.front() || !feed.has_next(stream)) {
+      continue;
+    }
+    const bool is_one = feed.transaction(stream) + 1 == offered_.streams[stream].size();
+    if (writes || !is_one || feed.next(stream).direction != Direction::write ||
+        feed.bursts_of(offered_.transactions[feed.next(stream).transaction]) > most) {
+      return std::nullopt;
+    }
+    writes = {stream, feed.arrival(stream)};
+    BurstFeed copy = feed;
+    copy.drop(offered_, stream, 2 * most, [&](std::uint64_t) { ++writes->bursts; });
+  }
+  const bool is_only_read =
+      std::ranges::all_of(offered_.streams[active_.front()], [this](std::uint32_t id) {
+        const Transaction& transaction = offered_.transactions[id].transaction;
+        return transaction.direction == Direction::read && transaction.stride == 0;
+      });
+  return is_only_read ? writes : std::nullopt;
+}
+
+bool StreamChannel::awaits_writes() const {
+  return config_.controller.refresh != RefreshMode::per_bank && map_.has_stripes() &&
+         channel_.is_idle() && channel_.feed().is_exhausted();
+}
+
+/// Far from a mix's streams, moved by whole stripes: which banks a channel comes to stays.
+Transaction StreamChannel::at_place_of_kind(const Transaction& writes) const {
+  constexpr std::uint64_t stripes_apart = 256;
+  const std::uint64_t stripe = map_.bursts_of_stripe() * config_.organisation.burst_bytes();
+  Transaction there = writes;
+  there.address = stripes_apart * stripe + writes.address % stripe;
+  if (there.alternates) {
+    there.second = 2 * stripes_apart * stripe + writes.second % stripe;
+  }
+  return there;
+}
+
+/// Whether what the writes cost is known and little of the time, and they come early enough to be
+/// drained before the end.
+bool StreamChannel::find_drain(WritesBetween& writes, double left, RateBook& book) const {
+  constexpr Tick least_of_drain = 20;  // times as long as it delays
+  const Tick margin = 4 * settling_ticks_;
+  const Tick alone = Outlook(*rates_, start_by_rates()).leap_over(left, true).to;
+  if (alone < writes.arrival + margin) {
+    return false;
+  }
+  const std::uint32_t id = channel_.feed().next(writes.stream).transaction;
+  Mix beside = mix();
+  beside.channel = number_;
+  writes.drain = book.drain(beside, at_place_of_kind(offered_.transactions[id].transaction));
+  const auto delay = static_cast<Tick>(writes.drain->ticks);
+  return writes.drain->is_known && alone >= writes.arrival + margin + delay &&
+         alone - at_ >= least_of_drain * delay;
 }
 
 /// So many that what is not exact about beginning and end does not show in the time from its
@@ -45,7 +106,9 @@ bool StreamChannel::is_lone() const {
 double StreamChannel::least_of_lone() const {
   const Progress& progress = offered_.transactions[flowing_.front()];
   if (!progress.transaction.is_contiguous()) {
-    return least_of_lone_pieces * settling_;
+    const bool is_steady =
+        progress.transaction.stride == 0 && !halves_meet(config_, map_, progress.transaction);
+    return (is_steady ? least_of_lone_halves : least_of_lone_pieces) * settling_;
   }
   const double waited = static_cast<double>(at_ - progress.arrival) /
                         static_cast<double>(settling_ticks_) * settling_;
@@ -117,6 +180,15 @@ std::optional<StreamChannel::Begun> StreamChannel::begin_lone(RateBook& book) {
   return Begun{std::move(standing), begun->bursts};
 }
 
+/// All but the last few, which the controller keeps.
+void StreamChannel::leave_out(const WritesBetween& writes) {
+  const std::uint64_t drained = writes.bursts - std::min(writes.bursts, writes.drain->left);
+  channel_.feed().drop(offered_, writes.stream, drained, [](std::uint64_t) {});
+  drained_ = writes.stream;
+  activates_left_out_ += writes.drain->activates;
+  precharges_left_out_ += writes.drain->precharges;
+}
+
 bool StreamChannel::serve_lone(RateBook& book) {
   if (!is_lone()) {
     return false;
@@ -127,8 +199,13 @@ bool StreamChannel::serve_lone(RateBook& book) {
   if (bursts < least_of_lone()) {
     return false;
   }
+  const bool can_wait = next_to_heed() == never;
+  std::optional<WritesBetween> writes = can_wait ? std::nullopt : writes_between();
+  if (!can_wait && !writes) {
+    return false;
+  }
   rates_ = rates_ == nullptr ? book.of(mix()) : rates_;
-  if (!rates_->is_known) {
+  if (!rates_->is_known || (writes && !find_drain(*writes, bursts, book))) {
     return false;
   }
   const std::optional<Begun> begun = begin_lone(book);
@@ -139,8 +216,14 @@ bool StreamChannel::serve_lone(RateBook& book) {
   channel_.drain_writes(direction == Direction::write);
   const bool is_last = channel_.feed().transaction(stream) + 1 == offered_.streams[stream].size();
   const double left = bursts - static_cast<double>(begun->served) - (is_last ? kept_of_lone : 0);
-  const Leap over = Outlook(*rates_, begun->standing).leap_over(left, true);
+  const double drained =
+      writes ? std::round(writes->drain->ticks / rates_->course.slope()) : 0;  // bursts, in time
+  Leap over = Outlook(*rates_, begun->standing).leap_over(left + drained, true);
+  over.bursts = std::max(0.0, over.bursts - drained);
   take(over);
+  if (writes) {
+    leave_out(*writes);
+  }
   const bool is_over =
       !channel_.feed().has_next(stream) || channel_.feed().next(stream).transaction != id;
   if (!is_over) {

@@ -48,15 +48,23 @@ std::vector<StreamMemory::Touch> StreamMemory::touches_of(const Transaction& tra
   const std::uint64_t block = map_.bursts_of_block() * burst_bytes;
   const bool is_even = is_spread_evenly(transaction, block);  // only the last piece may differ
   const std::uint64_t looked_at = std::min(pieces, is_even ? 2 : all_pieces);
+  struct Run {
+    std::uint64_t first = 0;  // burst
+    std::uint64_t past = 0;
+  };
+  std::vector<Run> runs;
+  for (std::uint64_t i = 0; i < looked_at; ++i) {
+    const std::uint64_t piece = i < looked_at / 2 ? i : pieces - looked_at + i;
+    const std::uint64_t at = transaction.piece_address(piece);
+    const std::uint64_t past = (at + transaction.piece_bytes(piece) - 1) / burst_bytes + 1;
+    runs.push_back({at / burst_bytes, past});
+  }
   std::vector<Touch> touches;
   for (std::uint32_t channel = 0; channel < config_.organisation.channels; ++channel) {
     Touch touch{channel, 0, 0};
     for (std::uint64_t i = 0; i < looked_at; ++i) {
-      const std::uint64_t piece = i < looked_at / 2 ? i : pieces - looked_at + i;
-      const std::uint64_t at = transaction.piece_address(piece);
-      const std::uint64_t past = (at + transaction.piece_bytes(piece) - 1) / burst_bytes + 1;
-      const std::uint64_t from = map_.rank_in(channel, at / burst_bytes);
-      const std::uint64_t to = map_.rank_in(channel, past);
+      const std::uint64_t from = map_.rank_in(channel, runs[i].first);
+      const std::uint64_t to = map_.rank_in(channel, runs[i].past);
       touch.bursts += to - from;
       touch.signature =
           to > from ? mixed(mixed(mixed(touch.signature, i), from), to) : touch.signature;
@@ -165,13 +173,15 @@ bool StreamMemory::is_behind_long(std::size_t stream) const {
 }
 
 /// A few writes while long reads go on: the channel need not have come to their arrival, which
-/// changes nothing as yet (StreamChannel::next_to_heed).
+/// changes nothing as yet (StreamChannel::next_to_heed). More of them, as long as it is where it
+/// can reckon with them.
 bool StreamMemory::can_wait(const Group& group, const Transaction& transaction,
                             std::uint64_t bursts) const {
   const auto margin = static_cast<Tick>(2 * settling_clocks(config_)) *
                       static_cast<Tick>(config_.timing.ticks_per_clock);
   return group.is_ahead && !group.flights.empty() && transaction.direction == Direction::write &&
-         bursts < config_.controller.write_drain_from && run_to_ + margin < group.last_end &&
+         (bursts < config_.controller.write_drain_from || group.now.awaits_writes()) &&
+         run_to_ + margin < group.last_end &&
          std::ranges::all_of(group.flights, [this](const Flight& flight) {
            const Record& record = records_[flight.id];
            return !record.is_final && record.direction == Direction::read;

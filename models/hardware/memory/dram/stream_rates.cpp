@@ -7,6 +7,16 @@
 #include "hardware/memory/dram/stream_bench.hpp"
 
 namespace qfs::dram {
+namespace {
+
+void note_kind(const Transaction& stream, std::vector<std::uint64_t>& key) {
+  const std::uint64_t kind =
+      (stream.direction == Direction::write ? 2U : 0U) + (stream.alternates ? 1U : 0U);
+  key.insert(key.end(), {stream.address, stream.second, stream.stride,
+                         stream.is_contiguous() ? 0 : stream.piece, kind});
+}
+
+}  // namespace
 
 bool halves_meet(const DramConfig& config, const AddressMap& map, const Transaction& stream) {
   if (!stream.alternates) {
@@ -24,10 +34,7 @@ std::shared_ptr<const Rates> RateBook::of(const Mix& mix) {
   Key key = mix.ahead;
   key.push_back(mix.channel);
   for (const Transaction& stream : mix.streams) {
-    const std::uint64_t kind =
-        (stream.direction == Direction::write ? 2U : 0U) + (stream.alternates ? 1U : 0U);
-    key.insert(key.end(), {stream.address, stream.second, stream.stride,
-                           stream.is_contiguous() ? 0 : stream.piece, kind});
+    note_kind(stream, key);
   }
   if (rates_.size() == most) {
     rates_.clear();
@@ -36,6 +43,21 @@ std::shared_ptr<const Rates> RateBook::of(const Mix& mix) {
   if (slot == nullptr) {
     slot = std::make_shared<const Rates>(measure(config_, mix));
     ++measured_;
+  }
+  return slot;
+}
+
+std::shared_ptr<const WriteDrain> RateBook::drain(const Mix& mix, const Transaction& writes) {
+  constexpr std::size_t most = 65536;
+  Key key{mix.channel, static_cast<std::uint64_t>(writes.length.value())};
+  note_kind(mix.streams.front(), key);
+  note_kind(writes, key);
+  if (drains_.size() == most) {
+    drains_.clear();
+  }
+  std::shared_ptr<const WriteDrain>& slot = drains_[std::move(key)];
+  if (slot == nullptr) {
+    slot = std::make_shared<const WriteDrain>(measure_drain(config_, mix, writes));
   }
   return slot;
 }

@@ -85,6 +85,17 @@ struct Rates {
   [[nodiscard]] bool is_opened(double banks) const { return banks >= 0.9 * most_open; }
 };
 
+/// What it does to reads that go on and on that more writes come than the controller keeps waiting:
+/// those that it drains delay the reads (or, for which it has opened rows, are drained by the next
+/// refresh), the last few wait until no reads are left.
+struct WriteDrain {
+  bool is_known = false;   // or none are left
+  double ticks = 0;        // of delay
+  std::uint64_t left = 0;  // writes
+  double activates = 0;    // more than without
+  double precharges = 0;
+};
+
 /// Mixes that have been measured: a pure function that remembers, so that results do not depend on
 /// what was asked before. A measurement simulates some dozen refresh intervals of one channel: some
 /// milliseconds.
@@ -92,6 +103,8 @@ class RateBook {
  public:
   explicit RateBook(const DramConfig& config) : config_(config) {}
   std::shared_ptr<const Rates> of(const Mix& mix);
+  /// Of writes beside the one stream of a mix, which lie where all of their kind do.
+  std::shared_ptr<const WriteDrain> drain(const Mix& mix, const Transaction& writes);
   /// Whether what times hang on is equal.
   [[nodiscard]] bool is_for(const DramConfig& config) const {
     return config.organisation == config_.organisation && config.timing == config_.timing &&
@@ -104,6 +117,7 @@ class RateBook {
   using Key = std::vector<std::uint64_t>;
   DramConfig config_;
   std::map<Key, std::shared_ptr<const Rates>> rates_;
+  std::map<Key, std::shared_ptr<const WriteDrain>> drains_;
   std::size_t measured_ = 0;
   Episodes episodes_;
 };
