@@ -12,8 +12,7 @@ namespace {
 
 // Times that it takes a channel to settle. Of two halves in turn the pace is known less well.
 constexpr double least_of_lone_run = 6;
-constexpr double least_of_lone_halves = 16;
-constexpr double least_of_lone_pieces = 64;  // at a stride, or halves that may fight for banks
+constexpr double least_of_lone_pieces = 64;
 
 }  // namespace
 
@@ -106,9 +105,7 @@ bool StreamChannel::find_drain(WritesBetween& writes, double left, RateBook& boo
 double StreamChannel::least_of_lone() const {
   const Progress& progress = offered_.transactions[flowing_.front()];
   if (!progress.transaction.is_contiguous()) {
-    const bool is_steady =
-        progress.transaction.stride == 0 && !halves_meet(config_, map_, progress.transaction);
-    return (is_steady ? least_of_lone_halves : least_of_lone_pieces) * settling_;
+    return least_of_lone_pieces * settling_;
   }
   const double waited = static_cast<double>(at_ - progress.arrival) /
                         static_cast<double>(settling_ticks_) * settling_;
