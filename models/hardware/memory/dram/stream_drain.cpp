@@ -59,7 +59,6 @@ std::uint64_t bursts_in(const DramConfig& config, std::uint32_t channel,
 }  // namespace
 
 WriteDrain measure_drain(const DramConfig& config, const Mix& mix, const Transaction& writes) {
-  constexpr std::uint64_t arrivals = 2;
   const std::uint64_t count = bursts_in(config, mix.channel, writes);
   const auto settling = static_cast<std::uint64_t>(settling_bursts(config));
   const auto step = static_cast<Tick>(settling_clocks(config) * config.timing.ticks_per_clock / 8);
@@ -72,45 +71,40 @@ WriteDrain measure_drain(const DramConfig& config, const Mix& mix, const Transac
   Bench without(config, mix.channel);
   without.add(sweep, 0);
   Tick arrival = 0;
-  for (std::uint64_t i = 0; i < arrivals; ++i) {
-    while (without.served() < (2 + i) * settling) {
-      without.run_to(arrival += step);
-    }
-    Bench with = without;
-    Tick tick = arrival;
-    with.add(writes, tick);
-    do {
-      with.run_to(tick += step);
-    } while (with.channel.feed().has_next(writes_beside) || with.channel.drains_writes() ||
-             with.channel.queued(Direction::write) >= config.controller.write_drain_from);
-    const std::uint64_t served = with.served() + settling;
-    while (with.served() < served) {
-      with.run_to(tick += step);
-    }
-    Bench plain = without;
-    for (tick = arrival; plain.served() < served;) {
-      plain.run_to(tick += step);
-    }
-    // Those for which rows were opened but that have not been drained take their share as well.
-    drain.left = with.channel.queued(Direction::write);
-    const std::uint64_t drained = count - with.channel.waiting(writes_beside);
-    drain.is_known = drain.left > 0 && drained > 0;
-    if (!drain.is_known) {
-      return drain;
-    }
-    const auto later = static_cast<double>(with.time_of_read(served) - plain.time_of_read(served));
-    drain.ticks += later * static_cast<double>(count - drain.left) / static_cast<double>(drained);
-    const auto more = [](std::uint64_t ours, std::uint64_t theirs) {
-      return static_cast<double>(ours) - static_cast<double>(theirs);
-    };
-    drain.activates += more(with.channel.counters().activates, plain.channel.counters().activates);
-    drain.precharges +=
-        more(with.channel.counters().precharges, plain.channel.counters().precharges);
+  while (without.served() < 2 * settling) {
+    without.run_to(arrival += step);
   }
-  const double share = 1 / static_cast<double>(arrivals);
-  drain.ticks = std::max(0.0, drain.ticks * share);
-  drain.activates *= share;
-  drain.precharges *= share;
+  Bench with = without;
+  Tick tick = arrival;
+  with.add(writes, tick);
+  do {
+    with.run_to(tick += step);
+  } while (with.channel.feed().has_next(writes_beside) || with.channel.drains_writes() ||
+           with.channel.queued(Direction::write) >= config.controller.write_drain_from);
+  const std::uint64_t served = with.served() + settling;
+  while (with.served() < served) {
+    with.run_to(tick += step);
+  }
+  for (tick = arrival; without.served() < served;) {
+    without.run_to(tick += step);
+  }
+  // Those for which rows were opened but that have not been drained take their share as well.
+  drain.left = with.channel.queued(Direction::write);
+  const std::uint64_t drained = count - with.channel.waiting(writes_beside);
+  drain.is_known = drain.left > 0 && drained > 0;
+  if (!drain.is_known) {
+    return drain;
+  }
+  const auto later = static_cast<double>(with.time_of_read(served) - without.time_of_read(served));
+  const double share = static_cast<double>(count - drain.left) / static_cast<double>(drained);
+  const auto more = [](std::uint64_t ours, std::uint64_t theirs) {
+    return static_cast<double>(ours) - static_cast<double>(theirs);
+  };
+  const Counters& ours = with.channel.counters();
+  const Counters& theirs = without.channel.counters();
+  drain.ticks = std::max(0.0, later * share);
+  drain.activates = more(ours.activates, theirs.activates);
+  drain.precharges = more(ours.precharges, theirs.precharges);
   return drain;
 }
 

@@ -193,8 +193,8 @@ std::size_t StreamMemory::split(std::size_t g, const std::vector<std::uint32_t>&
   if (channels.size() == groups_[g].channels.size()) {
     return g;
   }
-  Group part = groups_[g];
-  part.channels = channels;
+  const Group& whole = groups_[g];
+  Group part{channels, whole.now, std::nullopt, false, whole.last_end, whole.flights};
   std::erase_if(groups_[g].channels, [&](std::uint32_t channel) {
     return std::ranges::find(channels, channel) != channels.end();
   });
@@ -206,7 +206,7 @@ std::size_t StreamMemory::split(std::size_t g, const std::vector<std::uint32_t>&
 /// To the instant to which the memory has run; what was counted is taken over.
 void StreamMemory::catch_up(Group& group) {
   if (group.is_ahead && group.last_end <= run_to_) {
-    std::swap(group.now, group.ahead);
+    std::swap(group.now, *group.ahead);
   }
   group.now.advance(run_to_ - 1, *book_);
   group.is_ahead = false;
@@ -224,11 +224,11 @@ void StreamMemory::look_ahead() const {
   for (Group& group : groups_) {
     if (!group.is_ahead) {
       group.ahead = group.now;
-      group.ahead.advance(never, *book_);
+      group.ahead->advance(never, *book_);
       group.is_ahead = true;
       group.last_end = 0;
       for (const Flight& flight : group.flights) {
-        group.last_end = std::max(group.last_end, group.ahead.end(flight.number));
+        group.last_end = std::max(group.last_end, group.ahead->end(flight.number));
       }
     }
   }
@@ -239,7 +239,7 @@ void StreamMemory::look_ahead() const {
     for (const Flight& flight : group.flights) {
       Record& record = records_[flight.id];
       if (!record.is_final) {
-        record.end = std::max(record.end, group.ahead.end(flight.number));
+        record.end = std::max(record.end, group.ahead->end(flight.number));
       }
     }
   }
@@ -276,7 +276,7 @@ Counters StreamMemory::counters() const {
   look_ahead();
   Counters sum = before_;
   for (const Group& group : groups_) {
-    StreamChannel channel = group.last_end <= run_to_ ? group.ahead : group.now;
+    StreamChannel channel = group.last_end <= run_to_ ? *group.ahead : group.now;
     channel.advance(run_to_ - 1, *book_);
     sum += times(channel.counters(), group.channels.size());
   }

@@ -68,8 +68,8 @@ class StreamMemory {
   /// Channels that do the same.
   struct Group {
     std::vector<std::uint32_t> channels;
-    StreamChannel now;    // run as far as the memory
-    StreamChannel ahead;  // run to the end of all transactions, if `is_ahead`
+    StreamChannel now;                   // run as far as the memory
+    std::optional<StreamChannel> ahead;  // run to the end of all transactions, if `is_ahead`
     bool is_ahead = false;
     Tick last_end = 0;  // then
     std::vector<Flight> flights;
