@@ -40,7 +40,7 @@ Results run_program(const fs::path& file, const Scratch& scratch, const std::str
 Results run_example(const std::string& name, const std::string& more = "") {
   const Scratch scratch;
   const Results outcome =
-      run_program(fs::path(QFS_SOURCE_DIR) / "configs/runs" / (name + ".yaml"), scratch, more);
+      run_program(fs::path(test::source_dir()) / "configs/runs" / (name + ".yaml"), scratch, more);
   INFO(outcome.text);
   CHECK(outcome.text.find("Numbers: PASS") != std::string::npos);
   for (const Json& result : outcome.summary["results"]) {
@@ -271,7 +271,7 @@ TEST_CASE("requests of different contexts agree with their closed form while the
   run_example("pooled", mixed + "--set pool.batching=wave --set pool.sweep_batch=wave");
   run_example("tensor-parallel", mixed + "--set workload.context=512");
   const Scratch scratch;
-  const Results apart = run_program(fs::path(QFS_SOURCE_DIR) / "configs/runs/in-flight.yaml",
+  const Results apart = run_program(fs::path(test::source_dir()) / "configs/runs/in-flight.yaml",
                                     scratch, mixed + "--set 'workload.request_tokens=[1, 2, 2]'");
   CHECK(apart.text.find("Numbers: PASS") != std::string::npos);
   CHECK(apart.summary["results"][0]["closed_form"].is_null());
@@ -280,7 +280,7 @@ TEST_CASE("requests of different contexts agree with their closed form while the
 TEST_CASE("what is ready of different requests is no whole wave, and has no closed form") {
   const Scratch scratch;
   const Results outcome =
-      run_program(fs::path(QFS_SOURCE_DIR) / "configs/runs/pooled.yaml", scratch,
+      run_program(fs::path(test::source_dir()) / "configs/runs/pooled.yaml", scratch,
                   "--set workload.batch=3 --set 'workload.request_contexts=[100, 5000, 300]' --set "
                   "crossovers=off --set workload.tokens=3 --set workload.contexts=[512]");
   CHECK(outcome.text.find("Numbers: PASS") != std::string::npos);
@@ -301,7 +301,7 @@ TEST_CASE("where the closed form does not apply there is none") {
     const Scratch scratch;
     INFO(more);
     const Results outcome = run_program(
-        fs::path(QFS_SOURCE_DIR) / "configs/runs/pooled.yaml", scratch,
+        fs::path(test::source_dir()) / "configs/runs/pooled.yaml", scratch,
         std::string("--set crossovers=off --set workload.contexts=[] --set workload.batch=2 ") +
             more);
     CHECK(outcome.text.find("Numbers: PASS") != std::string::npos);

@@ -13,6 +13,7 @@
 #include "tests/sim/calibrate_support.hpp"
 #include "tests/sim/scratch.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -80,7 +81,7 @@ MeasuredDevice samples_of(const std::string& device) {
 }
 
 fs::path preset(const std::string& device) {
-  return fs::path(QFS_SOURCE_DIR) / "configs" / "fitted" / (device + ".yaml");
+  return fs::path(test::source_dir()) / "configs" / "fitted" / (device + ".yaml");
 }
 
 }  // namespace

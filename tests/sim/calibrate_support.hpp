@@ -8,11 +8,12 @@
 
 #include "base/random.hpp"
 #include "sim/calibrate/calibrate.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 
 inline std::filesystem::path sample(const std::string& kernel, const std::string& device) {
-  return std::filesystem::path(QFS_SOURCE_DIR) / "traces" / "kernels" /
+  return std::filesystem::path(test::source_dir()) / "traces" / "kernels" /
          (kernel + "-" + device + ".csv");
 }
 

@@ -5,6 +5,7 @@
 #include "sim/config/presets.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -48,7 +49,7 @@ const std::string blocks =
 /// All presets of a kind, in the order of their names.
 std::string legal(PresetKind kind) {
   std::string text = "legal: ";
-  for (const std::string& name : preset_names(kind, QFS_SOURCE_DIR "/configs")) {
+  for (const std::string& name : preset_names(kind, test::source_dir() + "/configs")) {
     text += (text == "legal: " ? "" : ", ") + name;
   }
   return text;

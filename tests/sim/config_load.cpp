@@ -9,6 +9,7 @@
 #include "sim/config/tree.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 
@@ -17,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path configs = QFS_SOURCE_DIR "/configs";
+const fs::path configs = test::source_dir() + "/configs";
 
 RunConfig load(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const ConfigFolder folder;

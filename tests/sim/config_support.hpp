@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "sim/config/load.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 
@@ -20,7 +21,7 @@ class ConfigFolder {
   ConfigFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "qfs-config-XXXXXX").string();
     path_ = mkdtemp(pattern.data());
-    std::filesystem::create_directory_symlink(QFS_SOURCE_DIR "/configs", path_ / "configs");
+    std::filesystem::create_directory_symlink(test::source_dir() + "/configs", path_ / "configs");
   }
   ~ConfigFolder() { std::filesystem::remove_all(path_); }
   ConfigFolder(const ConfigFolder&) = delete;

@@ -5,6 +5,7 @@
 #include "sim/config/system_config.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -58,7 +59,8 @@ TEST_CASE("the shipped traces load") {
   for (const auto& [name, requests] : std::vector<std::pair<std::string, std::size_t>>{
            {"mixed-8", 8}, {"mixed-32", 32}, {"long-tail-64", 64}}) {
     const ConfigFolder folder;
-    const std::string line = "workload: {trace: " QFS_SOURCE_DIR "/traces/" + name + ".csv}";
+    const std::string line =
+        "workload: {trace: " + test::source_dir() + "/traces/" + name + ".csv}";
     const RunConfig run = load_run_config(folder.write("run.yaml", run_text(workload_at, line)),
                                           {"numerics.mode=off"});
     CHECK(run.workload.batch == requests);

@@ -10,11 +10,12 @@
 #include "sim/crossover/crossover_study.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
 
-const std::filesystem::path studies = QFS_SOURCE_DIR "/configs/studies";
+const std::filesystem::path studies = test::source_dir() + "/configs/studies";
 const Variation models{"model",
                        {"qwen3-0.6b", "qwen3-1.7b", "qwen3-4b", "qwen3-8b", "qwen3-14b",
                         "qwen3-32b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b"}};

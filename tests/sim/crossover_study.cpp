@@ -12,7 +12,7 @@
 namespace qfs::test {
 namespace {
 
-const std::string paper = QFS_SOURCE_DIR "/configs/runs/paper.yaml";
+const std::string paper = test::source_dir() + "/configs/runs/paper.yaml";
 
 RunConfig paper_run(const std::vector<std::string>& overrides = {}) {
   return load_run_config(paper, overrides);
@@ -119,7 +119,7 @@ TEST_CASE("the program prints a line for each combination, and refuses what has 
   CHECK(csv.text.find("\nffn,early_q,found,4608.000000,,4608.000000,4609,,,0.6") !=
         std::string::npos);
   const Outcome colocated =
-      qfsim("crossover " QFS_SOURCE_DIR "/configs/runs/colocated.yaml", "2>&1");
+      qfsim("crossover " + test::source_dir() + "/configs/runs/colocated.yaml", "2>&1");
   CHECK(colocated.status == 2);
   CHECK(colocated.text.find("no crossovers to find") != std::string::npos);
   CHECK(qfsim("crossover " + paper + " --gain 0").status == 2);

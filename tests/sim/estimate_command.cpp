@@ -267,7 +267,7 @@ Totals estimated_totals(const Json& json) {
 void check_against_run(const std::string& arrangement) {
   CAPTURE(arrangement);
   const Scratch scratch;
-  std::filesystem::create_directory_symlink(QFS_SOURCE_DIR "/configs", scratch / "configs");
+  std::filesystem::create_directory_symlink(test::source_dir() + "/configs", scratch / "configs");
   std::ofstream(scratch / "run.yaml") << run_file(arrangement);
   const std::string file = (scratch / "run.yaml").string();
   const Outcome run = qfsim("run " + file + " --out " + (scratch / "out").string(), "2>&1");
@@ -326,7 +326,7 @@ TEST_CASE("what a run decides while it goes on is not estimated") {
 }
 
 TEST_CASE("an estimate of a run for people") {
-  const Outcome outcome = qfsim("estimate " QFS_SOURCE_DIR "/configs/runs/quickstart.yaml");
+  const Outcome outcome = qfsim("estimate " + test::source_dir() + "/configs/runs/quickstart.yaml");
   CHECK(outcome.status == 0);
   for (const char* text : {"estimated without simulation", "Each of layers 0 to 27", "LM head",
                            "1,124,466,688", "compute_device memory", "18.00 MiB", "together"}) {

@@ -14,6 +14,7 @@
 #include "sim/report/text.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -43,7 +44,8 @@ constexpr Pair pairs[] = {{"A100", "a100_sxm", "nvlink3", "nvlink3-nccl"},
                           {"L40S", "l40s", "pcie4-x16", "pcie4-x16-nccl"}};
 
 std::vector<Call> calls_of(const std::string& system, const std::string& op) {
-  std::istringstream lines(config::read_text_file(QFS_SOURCE_DIR "/traces/links/nccl-2-gpus.csv"));
+  std::istringstream lines(
+      config::read_text_file(test::source_dir() + "/traces/links/nccl-2-gpus.csv"));
   std::string line;
   std::getline(lines, line);
   REQUIRE(line == "system,nccl,op,dtype,buffer_bytes,latency_us");
@@ -64,7 +66,7 @@ std::vector<Call> calls_of(const std::string& system, const std::string& op) {
 }
 
 LinkConfig preset(const std::string& name) {
-  return load_run_config(QFS_SOURCE_DIR "/configs/runs/two-h200.yaml", {"link=" + name}).link;
+  return load_run_config(test::source_dir() + "/configs/runs/two-h200.yaml", {"link=" + name}).link;
 }
 
 /// A lone message's, as tests/hardware/link.cpp has it from the simulated link.
@@ -93,7 +95,8 @@ std::string size_text(std::int64_t bytes) {
 }
 
 const std::string& readme() {
-  static const std::string text = config::read_text_file(QFS_SOURCE_DIR "/configs/links/README.md");
+  static const std::string text =
+      config::read_text_file(test::source_dir() + "/configs/links/README.md");
   return text;
 }
 

@@ -12,11 +12,12 @@
 #include "sim/config/tree.hpp"
 #include "tests/sim/config_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
 
-const std::filesystem::path run_file = QFS_SOURCE_DIR "/configs/runs/two-h200.yaml";
+const std::filesystem::path run_file = test::source_dir() + "/configs/runs/two-h200.yaml";
 
 std::vector<std::string> lines_of(PresetKind kind, const std::string& name) {
   std::istringstream text(config::read_text_file(preset_file(kind, name, run_file)));

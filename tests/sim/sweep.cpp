@@ -14,6 +14,7 @@
 #include "sim/sweep/sweep_report.hpp"
 #include "tests/sim/sweep_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -187,7 +188,8 @@ variants: {a: {block: standard}, large: {workload.context: 100 k}}
 
 TEST_CASE("the shipped sweeps have no mistakes, and every variant of them can be somewhere") {
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(QFS_SOURCE_DIR "/configs/sweeps")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(test::source_dir() + "/configs/sweeps")) {
     CAPTURE(entry.path().string());
     const SweepConfig config = load_sweep_config(entry.path());
     CHECK(config.name == entry.path().stem());

@@ -8,6 +8,7 @@
 #include "sim/sweep/result_store.hpp"
 #include "tests/sim/sweep_program.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 
@@ -20,7 +21,7 @@ TEST_CASE("a full disk is one error, what was stored stays, and the sweep goes o
     CAPTURE(kibibytes);
     const fs::path folder = scratch / fmt::format("full{}", kibibytes);
     const Outcome outcome = shell(fmt::format("ulimit -f {}; {} sweep {} --out {} 2>&1 >/dev/null",
-                                              kibibytes, QFSIM_BINARY, file, folder.string()));
+                                              kibibytes, test::program(), file, folder.string()));
     CAPTURE(outcome.text);
     CHECK(outcome.status == 1);
     CHECK(outcome.text.find("error: cannot write " + folder.string()) != std::string::npos);
@@ -67,7 +68,7 @@ TEST_CASE("without matplotlib --plot says so in one line, and the results are th
       << "raise ModuleNotFoundError('none here', name='matplotlib')\n";
   const Outcome outcome = shell(fmt::format(
       "PYTHONPATH={} {} sweep {} --out {} --plot 2>&1 >/dev/null | grep -v ' at a time'",
-      (scratch / "python").string(), QFSIM_BINARY, file, (scratch / "out").string()));
+      (scratch / "python").string(), test::program(), file, (scratch / "out").string()));
   CAPTURE(outcome.text);
   CHECK(outcome.text.starts_with("plot: "));
   CHECK(outcome.text.find("lacks matplotlib") != std::string::npos);

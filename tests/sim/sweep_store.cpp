@@ -18,6 +18,7 @@
 #include "tests/sim/sweep_program.hpp"
 #include "tests/sim/sweep_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace qfs::test {
 namespace {
@@ -31,8 +32,8 @@ pid_t start(const std::string& file, const fs::path& folder, const std::string& 
     const int nowhere = open("/dev/null", O_WRONLY);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    execl(QFSIM_BINARY, "qfsim", "sweep", file.c_str(), "--out", folder.c_str(), "--jobs",
-          jobs.c_str(), nullptr);
+    execl(test::program().c_str(), "qfsim", "sweep", file.c_str(), "--out", folder.c_str(),
+          "--jobs", jobs.c_str(), nullptr);
     _exit(127);
   }
   return process;

@@ -109,7 +109,8 @@ Verification small_verification(double computed) {
 }
 
 std::string plot(const std::string& options, const std::string& folder) {
-  return "python3 " + options + " " QFS_SOURCE_DIR "/analysis/plot_total_variation.py " + folder;
+  return "python3 " + options + " " + test::source_dir() + "/analysis/plot_total_variation.py " +
+         folder;
 }
 
 }  // namespace

@@ -11,6 +11,10 @@
 
 namespace qfs::test {
 
+std::string source_dir() { return QFS_SOURCE_DIR; }
+
+std::string program() { return QFSIM_BINARY; }
+
 Outcome shell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -24,7 +28,7 @@ Outcome shell(const std::string& command) {
 }
 
 Outcome qfsim(const std::string& arguments, const std::string& streams) {
-  return shell(std::string(QFSIM_BINARY) + " " + arguments + " " + streams);
+  return shell(program() + " " + arguments + " " + streams);
 }
 
 std::string content(const std::filesystem::path& file) {

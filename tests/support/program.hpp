@@ -6,6 +6,10 @@
 
 namespace qfs::test {
 
+/// The folder of the checkout, and the program of this build.
+std::string source_dir();
+std::string program();
+
 struct Outcome {
   int status = -1;
   std::string text;  // stdout, or what `streams` makes of it

@@ -14,6 +14,7 @@
 #include "tests/kernels/cache.hpp"
 #include "tests/kernels/forms/form_run.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 using namespace qfs;
 using namespace qfs::test;
@@ -23,7 +24,7 @@ namespace {
 constexpr double fp32_worst = 2e-6;
 constexpr double fp64_worst = 1e-13;
 
-const std::string folder = QFS_SOURCE_DIR "/tests/golden/";
+const std::string folder = test::source_dir() + "/tests/golden/";
 
 struct Golden {
   std::string name;
