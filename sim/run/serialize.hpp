@@ -4,6 +4,7 @@
 #include <boost/serialization/deque.hpp>
 #include <boost/serialization/string.hpp>
 #include <boost/serialization/vector.hpp>
+#include <optional>
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
@@ -18,6 +19,20 @@ void serialize(Archive& archive, qfs::Quantity<Unit, Rep>& quantity, unsigned /*
   Rep value = quantity.value();
   archive& value;
   quantity = qfs::Quantity<Unit, Rep>(value);
+}
+
+template <class Archive, class Value>
+void serialize(Archive& archive, std::optional<Value>& optional, unsigned /*version*/) {
+  bool is_there = optional.has_value();
+  archive& is_there;
+  if (!is_there) {
+    optional.reset();
+    return;
+  }
+  if (!optional) {
+    optional.emplace();
+  }
+  archive&* optional;
 }
 
 template <class Archive, class Tag>
@@ -101,14 +116,7 @@ void serialize(Archive& archive, qfs::NumericReport& report, unsigned /*version*
 
 template <class Archive>
 void serialize(Archive& archive, qfs::SimulationResult& result, unsigned /*version*/) {
-  bool checked = result.numerics.has_value();
-  archive& result.table& result.digest& checked;
-  if (checked) {
-    if (!result.numerics) {
-      result.numerics.emplace();
-    }
-    archive&* result.numerics;
-  }
+  archive& result.table& result.digest& result.numerics;
 }
 
 }  // namespace boost::serialization

@@ -2,8 +2,6 @@
 // (sim/run/isolate.hpp).
 #pragma once
 
-#include <optional>
-
 #include "sim/run/serialize.hpp"
 #include "sim/sweep/point_figures.hpp"
 
@@ -11,10 +9,7 @@ namespace boost::serialization {
 
 template <class Archive>
 void serialize(Archive& archive, qfs::PointErrors& errors, unsigned /*version*/) {
-  bool has_softmax = errors.softmax.has_value();
-  double softmax = errors.softmax.value_or(0);
-  archive& errors.operation& errors.end_to_end& errors.failure& has_softmax& softmax;
-  errors.softmax = has_softmax ? std::optional<double>(softmax) : std::nullopt;
+  archive& errors.operation& errors.end_to_end& errors.softmax& errors.failure;
 }
 
 template <class Archive>
@@ -22,14 +17,7 @@ void serialize(Archive& archive, qfs::PointFigures& figures, unsigned /*version*
   archive& figures.step_us& figures.tpot_us& figures.worst_tpot_us& figures.tokens_per_s;
   archive& figures.exposed_sweep_us& figures.exposed_link_us& figures.wire_bytes;
   archive& figures.blocks_staged& figures.blocks_stale& figures.tail_fetch_us;
-  bool computed = figures.errors.has_value();
-  archive& computed;
-  if (computed) {
-    if (!figures.errors) {
-      figures.errors.emplace();
-    }
-    archive&* figures.errors;
-  }
+  archive& figures.simulated_layers& figures.errors;
 }
 
 }  // namespace boost::serialization

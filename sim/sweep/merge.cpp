@@ -71,13 +71,14 @@ std::unique_ptr<ResultStore> open_shard(const SweepConfig& config, const fs::pat
 }
 
 /// What the point's key has to be; empty for one that is not simulated.
-std::string expected_key(const SweepSpace& space, PointMaker& maker, std::uint64_t index) {
+std::string expected_key(const SweepConfig& config, const SweepSpace& space, PointMaker& maker,
+                         std::uint64_t index) {
   const SweepPoint point = space.at(index);
   if (space.skipped_by(point) != nullptr) {
     return {};
   }
   try {
-    return key_of(maker.make(point));
+    return key_of(config, maker.make(point));
   } catch (const ConfigError&) {
     return {};
   }
@@ -107,7 +108,7 @@ void merge_shards(const SweepConfig& config, const fs::path& folder, const Shard
   store.begin(identity_of(config, {}));
   for (std::uint64_t index = 0; index < space.points(); ++index) {
     const std::optional<StoredPoint> point = shards[index % count]->find(index);
-    if (!point || point->key != expected_key(space, maker, index)) {
+    if (!point || point->key != expected_key(config, space, maker, index)) {
       refuse(shard_store(folder, {index % count + 1, count}),
              fmt::format("is of another configuration at point {}; start the shard again", index));
     }

@@ -66,14 +66,37 @@ SystemConfig main_timing(const RunConfig& config) {
   return timing_config(config, config.block, config.workload.context);
 }
 
-/// Of a table in which one request may stand for all of its wave.
-PointFigures timed_figures(const RunConfig& config, const SystemConfig& system,
-                           const ExecutionTable& table) {
+/// Lets each step take so much more time.
+void put_in(std::vector<StepTime>& steps, const std::vector<Femtoseconds>& more) {
+  Femtoseconds later{0};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].start += later;
+    later += more[i];
+    steps[i].end += later;
+  }
+}
+
+/// Of a table in which one request may stand for all of its wave, and a few layers of so many for
+/// all if there are fewer in it.
+std::optional<PointFigures> timed_figures(const RunConfig& config, const SystemConfig& system,
+                                          std::size_t layers, const ExecutionTable& table) {
   RunConfig told = config;  // of the requests that the table names
   told.workload.batch /= system.rules.alike;
-  PointFigures figures = figures_of(told, table);
+  std::optional<LayersLeftOut> left_out;
+  if (config.model.layers < layers) {
+    left_out = layers_left_out(told, layers, table);
+    if (!left_out) {
+      return std::nullopt;
+    }
+  }
+  PointFigures figures = figures_of(told, table, left_out);
   figures.tokens_per_s *= static_cast<double>(system.rules.alike);
   return figures;
+}
+
+/// What is simulated of it.
+RunConfig told_run(const TimedRun& timed) {
+  return timed.by_few_layers ? with_few_layers(*timed.run) : *timed.run;
 }
 
 }  // namespace
@@ -92,19 +115,30 @@ double softmax_error(const RunConfig& config, const Inputs& inputs) {
   return worst;
 }
 
-PointFigures figures_of(const RunConfig& config, const ExecutionTable& table) {
+PointFigures figures_of(const RunConfig& config, const ExecutionTable& table,
+                        const std::optional<LayersLeftOut>& left_out) {
   const Workload& workload = config.workload;
-  const RequestSteps requests = request_steps(table, workload.requests());
+  RequestSteps requests = request_steps(table, workload.requests());
   const std::vector<StepTime> steps = wave_steps(std::span(requests).first(workload.batch));
-  const std::span<const StepTime> first(steps.data(), 1);
-  PointFigures figures;
-  figures.step_us = microseconds(first.front().length());
-  note_speed(figures, requests);
   const WaveRequests wave{RequestId(0), workload.batch};
-  const StepLedger ledger = ledgers_of(table, first, wave).front();
+  StepLedger ledger = ledgers_of(table, std::span(steps).first(1), wave).front();
+  PointFigures figures;
+  figures.wire_bytes = total_of(traffic_of(table, StepId(0))).wire_bytes;
+  Femtoseconds step = steps.front().length();
+  if (left_out) {
+    step += left_out->time.front().front();
+    for (std::size_t request = 0; request < requests.size(); ++request) {
+      put_in(requests[request], left_out->time[request / workload.batch]);
+    }
+    ledger.sweep_exposed += left_out->sweep_exposed;
+    ledger.link_exposed += left_out->link_exposed;
+    figures.wire_bytes += left_out->wire_bytes;
+  }
+  figures.step_us = microseconds(step);
+  note_speed(figures, requests);
   figures.exposed_sweep_us = microseconds(ledger.sweep_exposed);
   figures.exposed_link_us = microseconds(ledger.link_exposed);
-  figures.wire_bytes = total_of(traffic_of(table, StepId(0))).wire_bytes;
+  figures.simulated_layers = config.model.layers;
   note_staging(figures, table);
   return figures;
 }
@@ -120,26 +154,26 @@ PointErrors errors_of(BlockOrder block, const NumericReport& numerics) {
 
 PointFigures timed_figures(const RunConfig& config) {
   const SystemConfig system = main_timing(config);
-  return timed_figures(config, system, simulate(system).table);
+  return timed_figures(config, system, config.model.layers, simulate(system).table).value();
 }
 
-std::vector<PointFigures> timed_figures(std::span<const RunConfig* const> configs) {
+std::vector<std::optional<PointFigures>> timed_figures(std::span<const TimedRun> runs) {
+  std::vector<RunConfig> told;
   std::vector<SystemConfig> systems;
-  systems.reserve(configs.size());
-  for (const RunConfig* config : configs) {
-    systems.push_back(main_timing(*config));
+  for (const TimedRun& timed : runs) {
+    told.push_back(told_run(timed));
+    systems.push_back(main_timing(told.back()));
   }
   const std::vector<const ExecutionTable*> tables = simulate_all(systems);
-  std::vector<PointFigures> figures;
-  figures.reserve(configs.size());
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    figures.push_back(timed_figures(*configs[i], systems[i], *tables[i]));
+  std::vector<std::optional<PointFigures>> figures;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    figures.push_back(timed_figures(told[i], systems[i], runs[i].run->model.layers, *tables[i]));
   }
   return figures;
 }
 
-std::size_t timed_operations(const RunConfig& config) {
-  return rough_operations(main_timing(config));
+std::size_t timed_operations(const TimedRun& timed) {
+  return rough_operations(main_timing(told_run(timed)));
 }
 
 PointFigures simulated_figures(const RunConfig& config) {

@@ -9,8 +9,9 @@
 
 namespace qfs {
 
-/// Digest of all that a run's figures follow from: its resolved configuration and the program.
-std::string key_of(RunConfig run);
+/// Digest of all that a run's figures follow from: its resolved configuration, what the sweep
+/// simulates of it, and the program.
+std::string key_of(const SweepConfig& config, RunConfig run);
 
 StoreIdentity identity_of(const SweepConfig& config, const Shard& shard);
 

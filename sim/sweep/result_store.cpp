@@ -15,14 +15,15 @@ using sqlite::Binder;
 using sqlite::Columns;
 
 /// Of points, and of earlier. Raising the format makes older stores begin anew.
-constexpr std::string_view format = "1";
+constexpr std::string_view format = "2";
 constexpr std::string_view columns =
     "\"index\" INTEGER, key TEXT, status TEXT, reason TEXT, transient INTEGER, batch INTEGER, "
     "in_flight INTEGER, devices INTEGER, resident_kv_bytes INTEGER, step_us REAL, tpot_us REAL, "
     "worst_tpot_us REAL, tokens_per_s REAL, exposed_sweep_us REAL, exposed_link_us REAL, "
     "wire_bytes INTEGER, blocks_staged INTEGER, blocks_stale INTEGER, tail_fetch_us REAL, "
+    "simulated_layers INTEGER, "
     "operation_error REAL, end_to_end_error REAL, softmax_error REAL, numerics TEXT";
-constexpr std::size_t column_count = 23;
+constexpr std::size_t column_count = 24;
 /// Whoever has the same configuration again may have these.
 constexpr const char* lasting = "(status = 'ok' OR status = 'failed' AND transient = 0)";
 
@@ -48,12 +49,13 @@ void bind_point(sqlite3_stmt* statement, std::uint64_t index, const StoredPoint&
   row << std::uint64_t{outcome.transient} << outcome.facts.batch << outcome.facts.in_flight;
   row << outcome.facts.devices << outcome.facts.resident_kv;
   if (outcome.status != PointStatus::ok) {
-    row.nulls(14);
+    row.nulls(15);
     return;
   }
   row << figures.step_us << figures.tpot_us << figures.worst_tpot_us << figures.tokens_per_s;
   row << figures.exposed_sweep_us << figures.exposed_link_us << figures.wire_bytes;
   row << figures.blocks_staged << figures.blocks_stale << figures.tail_fetch_us;
+  row << figures.simulated_layers;
   bind_errors(row, figures.errors);
 }
 
@@ -85,6 +87,7 @@ StoredPoint point_of_row(sqlite3_stmt* statement) {
   row >> figures.step_us >> figures.tpot_us >> figures.worst_tpot_us >> figures.tokens_per_s;
   row >> figures.exposed_sweep_us >> figures.exposed_link_us >> figures.wire_bytes;
   row >> figures.blocks_staged >> figures.blocks_stale >> figures.tail_fetch_us;
+  row >> figures.simulated_layers;
   figures.errors = errors_of_row(row);
   return point;
 }

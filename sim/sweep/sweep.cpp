@@ -31,7 +31,8 @@ struct Simulation {
   RunConfig run;
   PointFacts facts;
   std::vector<std::uint64_t> points;
-  bool alone = false;  // in its process
+  bool by_few_layers = false;  // if these stand for all
+  bool alone = false;          // in its process
   std::size_t deaths = 0;
 };
 
@@ -42,9 +43,19 @@ struct Batch {
 };
 
 /// Values take a process's memory and time as they need it, and so does a long run.
-bool has_to_be_alone(const RunConfig& run) {
+bool has_to_be_alone(const TimedRun& timed) {
   constexpr std::size_t many_operations = 10'000;
-  return run.numerics.mode != NumericsMode::off || timed_operations(run) > many_operations;
+  return timed.run->numerics.mode != NumericsMode::off || timed_operations(timed) > many_operations;
+}
+
+bool by_few_layers(const SweepConfig& config, const RunConfig& run) {
+  return config.layers == SweepLayers::repeating && may_repeat(run);
+}
+
+std::vector<std::optional<PointFigures>> figures_of(const std::vector<TimedRun>& runs) {
+  const bool is_one = runs.size() == 1 && !runs.front().by_few_layers;
+  return is_one ? std::vector{std::optional(simulated_figures(*runs.front().run))}
+                : timed_figures(runs);
 }
 
 class SweepRunner {
@@ -122,7 +133,8 @@ class SweepRunner {
       note(index, PointStatus::refused, error.what());
       return;
     }
-    simulation.key = key_of(simulation.run);
+    simulation.by_few_layers = by_few_layers(config_, simulation.run);
+    simulation.key = key_of(config_, simulation.run);
     if (is_stored(index, simulation.key)) {
       return;
     }
@@ -135,7 +147,7 @@ class SweepRunner {
       return;
     }
     simulation.facts = facts_of(simulation.run);
-    simulation.alone = has_to_be_alone(simulation.run);
+    simulation.alone = has_to_be_alone({&simulation.run, simulation.by_few_layers});
     simulation.points = {index};
     by_key_.emplace(simulation.key, index);
     simulations_.emplace(index, std::move(simulation));
@@ -200,15 +212,13 @@ class SweepRunner {
   }
 
   void start(std::vector<std::uint64_t> members) {
-    std::vector<const RunConfig*> runs;
+    std::vector<TimedRun> runs;
     for (const std::uint64_t member : members) {
-      runs.push_back(&simulations_.at(member).run);
-      rates_.learn(*runs.back());
+      const Simulation& simulation = simulations_.at(member);
+      runs.push_back({&simulation.run, simulation.by_few_layers});
+      rates_.learn(simulation.run);
     }
-    pool_.start(next_batch_, [&runs] {
-      return packed(runs.size() > 1 ? timed_figures(runs)
-                                    : std::vector{simulated_figures(*runs.front())});
-    });
+    pool_.start(next_batch_, [&runs] { return packed(figures_of(runs)); });
     batches_.emplace(next_batch_++, Batch{std::move(members), BatchSize::Clock::now()});
   }
 
@@ -219,12 +229,23 @@ class SweepRunner {
       return;
     }
     batch_size_.note(batch.members.size(), BatchSize::Clock::now() - batch.start);
-    const auto figures = unpacked<std::vector<PointFigures>>(end.text);
+    const auto figures = unpacked<std::vector<std::optional<PointFigures>>>(end.text);
     for (std::size_t i = 0; i < batch.members.size(); ++i) {
+      if (!figures.at(i)) {
+        simulate_all_layers(batch.members[i]);
+        continue;
+      }
       PointOutcome outcome;
-      outcome.figures = figures.at(i);
+      outcome.figures = *figures[i];
       finish(batch.members[i], std::move(outcome));
     }
+  }
+
+  void simulate_all_layers(std::uint64_t id) {
+    Simulation& simulation = simulations_.at(id);
+    simulation.by_few_layers = false;
+    simulation.alone = has_to_be_alone({&simulation.run});
+    ready_.push_front(id);
   }
 
   /// What became of a batch says nothing of any one of it: each is tried by itself.
@@ -286,9 +307,10 @@ class SweepRunner {
 
 std::string Shard::text() const { return fmt::format("{}/{}", number, count); }
 
-std::string key_of(RunConfig run) {
+std::string key_of(const SweepConfig& config, RunConfig run) {
   run.name.clear();  // says nothing of the figures
-  return digest_of(program_digest() + "\n" + to_yaml(run));
+  const char* how = by_few_layers(config, run) ? "\nby few layers\n" : "\n";
+  return digest_of(program_digest() + how + to_yaml(run));
 }
 
 StoreIdentity identity_of(const SweepConfig& config, const Shard& shard) {

@@ -123,8 +123,8 @@ SweepConfig load_sweep_config(const std::filesystem::path& file) {
   using namespace config;
   const ConfigNode root = read_yaml_map(file);
   refuse_unknown_keys(root, "",
-                      {"name", "run", "numerics", "equal", "most_requests", "axes", "variants",
-                       "constraints", "derived", "objectives"});
+                      {"name", "run", "numerics", "layers", "equal", "most_requests", "axes",
+                       "variants", "constraints", "derived", "objectives"});
   SweepConfig sweep;
   sweep.file = file;
   sweep.text = read_text_file(file);
@@ -135,6 +135,7 @@ SweepConfig load_sweep_config(const std::filesystem::path& file) {
   read_value(root, "", "run", run, Text{});
   sweep.run = file.parent_path() / run;
   read_value(root, "", "numerics", sweep.numerics, Choice{});
+  read_value(root, "", "layers", sweep.layers, Choice{});
   read_equal(root, sweep.equal);
   read_value(root, "", "most_requests", sweep.most_requests, Count{1, most_requests_of_memory});
   read_points(root, sweep);

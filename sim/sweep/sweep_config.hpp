@@ -93,10 +93,23 @@ inline constexpr EnumNames<SweepNumerics, 2> enum_names<SweepNumerics>{{
     {SweepNumerics::on, "on"},
 }};
 
+/// What is simulated of a stack of layers, where no numbers are computed.
+enum class SweepLayers {
+  all,
+  repeating,  // a few that stand for all, where they do (repeating_layers.hpp)
+};
+
+template <>
+inline constexpr EnumNames<SweepLayers, 2> enum_names<SweepLayers>{{
+    {SweepLayers::all, "all"},
+    {SweepLayers::repeating, "repeating"},
+}};
+
 struct SweepConfig {
   std::string name;
   std::filesystem::path run;  // the run file, relative to the sweep's own
   SweepNumerics numerics = SweepNumerics::off;
+  SweepLayers layers = SweepLayers::all;
   std::vector<Equal> equal{Equal::wave};
   std::size_t most_requests = 512;  // of `memory`: no more than these are simulated
   std::vector<SweepAxis> axes;

@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view figure_columns =
     ",batch,in_flight,resident_requests,resident_kv_bytes,step_us,tpot_us,worst_tpot_us,"
     "tokens_per_s,exposed_sweep_us,exposed_link_us,wire_bytes,blocks_staged,blocks_stale,"
-    "tail_fetch_us,operation_error,end_to_end_error,softmax_error,numerics,devices";
+    "tail_fetch_us,operation_error,end_to_end_error,softmax_error,numerics,devices,simulated_"
+    "layers";
 
 std::string errors_text(const PointFigures& figures) {
   if (!figures.errors) {
@@ -28,17 +29,18 @@ std::string errors_text(const PointFigures& figures) {
 
 std::string figures_text(const SweepPoint& point) {
   if (!point.ran()) {
-    std::string commas(19, ',');
+    std::string commas(20, ',');
     return commas;
   }
   const PointFigures& figures = point.figures;
   const PointFacts& facts = point.facts;
   return fmt::format(
-      ",{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{:.6f}{},{}", facts.batch,
+      ",{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{:.6f}{},{},{}", facts.batch,
       facts.in_flight, facts.batch * facts.in_flight, facts.resident_kv.value(), figures.step_us,
       figures.tpot_us, figures.worst_tpot_us, figures.tokens_per_s, figures.exposed_sweep_us,
       figures.exposed_link_us, figures.wire_bytes.value(), figures.blocks_staged,
-      figures.blocks_stale, figures.tail_fetch_us, errors_text(figures), facts.devices);
+      figures.blocks_stale, figures.tail_fetch_us, errors_text(figures), facts.devices,
+      figures.simulated_layers);
 }
 
 std::string head_text(const SweepConfig& config) {

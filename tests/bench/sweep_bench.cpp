@@ -39,8 +39,8 @@ class Folder {
 
 fs::path context_batch_file() { return configs() / "sweeps" / "context-batch.yaml"; }
 
-/// The same sweep with memories that have a bandwidth (DRAM's peak) and no more.
-fs::path on_ideal_memory(const Folder& folder) {
+/// The same sweep but for one piece of its text.
+SweepConfig context_batch_with(const std::string& other, const std::string& than) {
   std::ifstream file(context_batch_file());
   std::string text(std::istreambuf_iterator<char>(file), {});
   const auto replace = [&text](const std::string& old, const std::string& by) {
@@ -50,12 +50,12 @@ fs::path on_ideal_memory(const Folder& folder) {
     }
     text.replace(at, old.size(), by);
   };
-  replace("memory: stream, dram: hbm3-6400, dram_parts: 6",
-          "memory: ideal, bandwidth: 4915.2 GB/s");
+  replace(than, other);
   replace("run: ../runs", "run: " + (configs() / "runs").string());
-  const fs::path ideal = folder.path() / "ideal.yaml";
-  std::ofstream(ideal) << text;
-  return ideal;
+  const Folder folder;
+  const fs::path changed = folder.path() / "changed.yaml";
+  std::ofstream(changed) << text;
+  return load_sweep_config(changed);
 }
 
 /// A point of the map is both block orders.
@@ -76,9 +76,15 @@ void context_batch(benchmark::State& state) {
 }
 BENCHMARK(context_batch)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
 
+void context_batch_repeating_layers(benchmark::State& state) {
+  simulate_map(state, context_batch_with("layers: repeating\naxes:", "axes:"));
+}
+BENCHMARK(context_batch_repeating_layers)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
+
+/// Memories that have a bandwidth (DRAM's peak) and no more.
 void context_batch_ideal_memory(benchmark::State& state) {
-  const Folder folder;
-  simulate_map(state, load_sweep_config(on_ideal_memory(folder)));
+  simulate_map(state, context_batch_with("memory: ideal, bandwidth: 4915.2 GB/s",
+                                         "memory: stream, dram: hbm3-6400, dram_parts: 6"));
 }
 BENCHMARK(context_batch_ideal_memory)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
 

@@ -40,6 +40,8 @@ TEST_CASE("mistakes in what a sweep's file says of itself") {
                   "sweep.yaml:3: equal: the same twice", "");
   check_complaint(head + "most_requests: 0\n" + axes + variants, "sweep.yaml:3: most_requests: '0'",
                   "from 1 to 65536");
+  check_complaint(head + "layers: repeated\n" + axes + variants, "sweep.yaml:3: layers: 'repeated'",
+                  "all, repeating");
   check_complaint(head + "numerics: full\n" + axes + variants, "sweep.yaml:3: numerics: 'full'",
                   "off, on");
 }
