@@ -1,30 +1,12 @@
 #include "tests/bounds/drawn_run.hpp"
 
-#include "base/random.hpp"
 #include "sim/config/cost_load.hpp"
 #include "sim/config/dram_load.hpp"
+#include "tests/support/draw.hpp"
 #include "tests/support/simulated.hpp"
 
 namespace qfs::test {
 namespace {
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t number) : random_(31, number) {}
-  std::size_t between(std::size_t low, std::size_t high) {
-    return low + static_cast<std::size_t>(random_.below(next_++, high - low + 1));
-  }
-  bool one_in(std::size_t chances) { return between(1, chances) == 1; }
-  double uniform(double low, double high) { return random_.uniform(next_++, low, high); }
-  template <class Enum>
-  Enum one_of() {
-    return enum_names<Enum>[between(0, enum_names<Enum>.size() - 1)].first;
-  }
-
- private:
-  Random random_;
-  std::uint64_t next_ = 0;
-};
 
 void draw_device(Draw& draw, DeviceConfig& device, bool measured) {
   device.bandwidth = BytesPerSecond(draw.uniform(1e9, 1e11));
@@ -43,7 +25,7 @@ void draw_device(Draw& draw, DeviceConfig& device, bool measured) {
 }  // namespace
 
 RunConfig drawn_run(std::uint64_t number) {
-  Draw draw(number);
+  Draw draw(31, number);
   const bool measured = draw.one_in(3);
   RunConfig run;
   run.model = shape_with_heads(4);

@@ -1,33 +1,13 @@
 #include "tests/support/random_cases.hpp"
 
-#include <cmath>
-
-#include "base/random.hpp"
+#include "tests/support/draw.hpp"
 
 namespace qfs::test {
 namespace {
 
-class Draw {
- public:
-  explicit Draw(std::uint64_t number) : random_(20, number) {}
-
-  std::size_t between(std::size_t low, std::size_t high) {
-    return low + static_cast<std::size_t>(random_.below(index_++, high - low + 1));
-  }
-  bool one_in(std::size_t chances) { return between(1, chances) == 1; }
-  double log_uniform(double low, double high) {
-    return std::exp(random_.uniform(index_++, std::log(low), std::log(high)));
-  }
-  double rate(double low, double high) { return one_in(6) ? unlimited : log_uniform(low, high); }
-  template <class Enum>
-  Enum one_of() {
-    return enum_names<Enum>[between(0, enum_names<Enum>.size() - 1)].first;
-  }
-
- private:
-  Random random_;
-  std::uint64_t index_ = 0;
-};
+double rate(Draw& draw, double low, double high) {
+  return draw.one_in(6) ? unlimited : draw.log_uniform(low, high);
+}
 
 ModelShape shape_from(Draw& draw) {
   ModelShape shape;
@@ -43,9 +23,9 @@ ModelShape shape_from(Draw& draw) {
 
 AnalyticDevice device_from(Draw& draw) {
   AnalyticDevice device;
-  device.bandwidth = BytesPerSecond(draw.rate(1e9, 1e11));
-  device.mac_rate = MacsPerSecond(draw.rate(1e9, 1e12));
-  device.exp_rate = ExpsPerSecond(draw.rate(1e8, 1e11));
+  device.bandwidth = BytesPerSecond(rate(draw, 1e9, 1e11));
+  device.mac_rate = MacsPerSecond(rate(draw, 1e9, 1e12));
+  device.exp_rate = ExpsPerSecond(rate(draw, 1e8, 1e11));
   device.launch_overhead = Seconds(draw.one_in(2) ? 0 : draw.log_uniform(1e-9, 1e-6));
   return device;
 }
@@ -53,7 +33,7 @@ AnalyticDevice device_from(Draw& draw) {
 }  // namespace
 
 AnalyticParameters random_case(std::uint64_t number) {
-  Draw draw(number);
+  Draw draw(20, number);
   AnalyticParameters parameters;
   parameters.shape = shape_from(draw);
   parameters.block = draw.one_of<BlockOrder>();
@@ -69,7 +49,7 @@ AnalyticParameters random_case(std::uint64_t number) {
   parameters.compute = device_from(draw);
   parameters.cache = device_from(draw);
   parameters.link_latency = Seconds(draw.one_in(3) ? 0 : draw.log_uniform(1e-9, 1e-5));
-  parameters.link_bandwidth = BytesPerSecond(draw.rate(1e8, 1e11));
+  parameters.link_bandwidth = BytesPerSecond(rate(draw, 1e8, 1e11));
   parameters.link_message_overhead = Seconds(draw.one_in(2) ? 0 : draw.log_uniform(1e-9, 1e-6));
   return parameters;
 }

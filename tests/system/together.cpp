@@ -8,41 +8,25 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
 #include "sim/config/dram_load.hpp"
 #include "sim/run/isolate.hpp"
 #include "sim/run/serialize.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/draw.hpp"
 #include "tests/support/random_cases.hpp"
 #include "tests/support/simulated.hpp"
 
 namespace qfs::test {
 namespace {
 
-class Draw {
- public:
-  explicit Draw(std::uint64_t number) : random_(47, number) {}
-  std::size_t between(std::size_t low, std::size_t high) {
-    return low + static_cast<std::size_t>(random_.below(next_++, high - low + 1));
-  }
-  bool one_in(std::size_t chances) { return between(1, chances) == 1; }
-  Seconds up_to(double most) { return Seconds(random_.uniform(next_++, 0, most)); }
-  template <class Enum>
-  Enum one_of() {
-    return enum_names<Enum>[between(0, enum_names<Enum>.size() - 1)].first;
-  }
-
- private:
-  Random random_;
-  std::uint64_t next_ = 0;
-};
+Seconds up_to(Draw& draw, double most) { return Seconds(draw.uniform(0, most)); }
 
 void draw_pool(Draw& draw, SystemConfig& config) {
   config.pool.instances = draw.between(1, 3);
   config.pool.batching.products = draw.one_of<Gather>();
   config.pool.batching.sweeps = draw.one_of<Gather>();
   if (config.pool.batching.products == Gather::ready && draw.one_in(2)) {
-    config.pool.batching.window = draw.up_to(5e-6);
+    config.pool.batching.window = up_to(draw, 5e-6);
   }
 }
 
@@ -53,17 +37,17 @@ void draw_cache(Draw& draw, SystemConfig& config) {
   if (config.arrangement == Arrangement::two_device && draw.one_in(3)) {
     config.cache.prefetch.ahead = draw.between(1, 4);
     config.cache.prefetch.watermark = draw.one_of<Watermark>();
-    config.cache.append_delay = draw.up_to(2e-6);
+    config.cache.append_delay = up_to(draw, 2e-6);
   }
 }
 
 void draw_disturbances(Draw& draw, SystemConfig& config) {
   Disturbances& disturbances = config.disturbances;
   if (draw.one_in(2)) {
-    disturbances.stalls = {0.3, draw.up_to(1e-5), draw.between(1, 9)};
+    disturbances.stalls = {0.3, up_to(draw, 1e-5), draw.between(1, 9)};
   }
   if (config.arrangement != Arrangement::colocated && draw.one_in(2)) {
-    disturbances.messages = {.lost = 0.1, .late = 0.2, .delay = draw.up_to(1e-5), .timeout = {}};
+    disturbances.messages = {.lost = 0.1, .late = 0.2, .delay = up_to(draw, 1e-5), .timeout = {}};
     disturbances.messages.timeout = Seconds(5e-5);
   }
 }
@@ -85,7 +69,7 @@ void draw_requests(Draw& draw, GraphConfig& graph, std::size_t& wave) {
 }
 
 SystemConfig drawn_system(std::uint64_t number) {
-  Draw draw(number);
+  Draw draw(47, number);
   const AnalyticParameters parameters = random_case(number);
   const Arrangement arrangement = enum_names<Arrangement>[number % 4].first;
   SystemConfig config = system_config(parameters, arrangement);
