@@ -72,6 +72,7 @@ void put_in(std::vector<StepTime>& steps, const std::vector<Femtoseconds>& more)
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].start += later;
     later += more[i];
+    steps[i].stack_end += later;
     steps[i].end += later;
   }
 }

@@ -1,10 +1,13 @@
 // Sweeps of which a few layers are simulated where these stand for all.
 #include <string>
 
+#include "sim/config/system_config.hpp"
 #include "sim/sweep/figures_archive.hpp"
 #include "sim/sweep/point_keys.hpp"
+#include "sim/sweep/repeating_layers.hpp"
 #include "sim/sweep/sweep_points.hpp"
 #include "sim/sweep/sweep_report.hpp"
+#include "system/simulation.hpp"
 #include "tests/sim/sweep_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
@@ -53,6 +56,46 @@ TEST_CASE("a sweep of layers that repeat has the figures of all, and says what i
     CHECK(packed(figures) == packed(all.points[i].figures));
   }
   CHECK(results_csv(few) == results_csv(run_sweep(few.config, 1)));
+}
+
+TEST_CASE("layers do not repeat if one row is a femtosecond late, or waits for another token") {
+  const ConfigFolder folder;
+  const SweepConfig config = load(folder, "repeating");
+  const SweepSpace space(config);
+  const RunConfig run = PointMaker(config).make(space.at(1));
+  REQUIRE(run.workload.tokens == 2);
+  REQUIRE(may_repeat(run));
+  RunConfig few = with_few_layers(run);
+  const SystemConfig system = timing_config(few, few.block, few.workload.context);
+  few.workload.batch /= system.rules.alike;
+  const ExecutionTable table = simulate(system).table;
+  const auto repeats = [&](const ExecutionTable& changed) {
+    return layers_left_out(few, run.model.layers, changed).has_value();
+  };
+  REQUIRE(repeats(table));
+  std::size_t late = 0;
+  std::size_t waiting = 0;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const Row& row = table.rows[i];
+    CAPTURE(i, name_of(row.op), row.layer.value(), row.step.value());
+    if (row.layer == LayerId(5)) {
+      ExecutionTable changed = table;
+      changed.rows[i].end += Femtoseconds(1);
+      CHECK_FALSE(repeats(changed));
+      ++late;
+    }
+    for (const Dependency& dep : row.deps) {
+      const Row& before = table.rows[dep.row.value()];
+      if (before.op == OpKind::append && before.is_operation() && before.step != row.step) {
+        ExecutionTable changed = table;
+        changed.rows[i].ready = dep.arrival;
+        CHECK_FALSE(repeats(changed));
+        ++waiting;
+      }
+    }
+  }
+  CHECK(late == 2 * 10);                   // rows of a layer and token
+  CHECK(waiting == 2 * few.model.layers);  // sweep and append of the second token
 }
 
 TEST_CASE("on DRAM layers that repeat come close to all") {
